@@ -1,7 +1,7 @@
 // The engine turns requests into audio with one resident model.
 //
 // Policy of this first version: generate() runs its requests as one batch, start to end, on the calling thread (the compute
-// threads are the executor's). The codes of a request are the same alone and in any batch, and with any number of threads.
+// threads are the executor's); more requests than max_batch_kv_bytes allows run as several batches, one after the other. The codes of a request are the same alone and in any batch, and with any number of threads.
 // Nothing is kept between calls but the weights; the K/V pages of a call are all back in the pool when it returns,
 // whether it succeeded, failed or was cancelled.
 #pragma once
@@ -33,6 +33,9 @@ struct Request {
   float guidance = 3.0F;         // 1: no second row
 };
 
+/// Keys and values of a batch take at most this much, unless a single request needs more.
+inline constexpr std::int64_t max_batch_kv_bytes = std::int64_t{2} << 30;
+
 /// Largest prompt accepted, in bytes.
 inline constexpr std::size_t max_prompt_bytes = 20'000;
 
@@ -41,6 +44,9 @@ Request default_request(const weights::ModelConfig& config);
 
 /// One sentence on the first thing that is wrong, or success. Checks everything that can be known before work starts.
 Status validate(const Request& request, const weights::ModelConfig& config);
+
+/// round(seconds x frame rate): the frames of a piece.
+int frame_count(double seconds, const weights::ModelConfig& config);
 
 struct Clip {
   std::vector<std::int64_t> codes;  // [codebooks, frames]

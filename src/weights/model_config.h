@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/network.h"
+
 namespace continuo::weights {
 
-enum class Activation { relu, gelu_erf, gelu_tanh };
+using continuo::Activation;
+using continuo::PadMode;
 
 /// T5 encoder (Raffel et al., 2020; transformers' T5EncoderModel).
 struct T5Config {
@@ -41,8 +44,6 @@ struct DecoderConfig {
   float embedding_scale = 1.0F;  // sqrt(d) where the checkpoint scales embeddings
   float norm_epsilon = 1e-5F;
 };
-
-enum class PadMode { constant, reflect, replicate };
 
 /// EnCodec (Défossez et al., 2022), the SEANet form of transformers' EncodecModel.
 struct CodecConfig {

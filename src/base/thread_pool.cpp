@@ -1,0 +1,107 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+
+namespace continuo {
+
+namespace {
+
+constexpr int spins = 2000;   // a few microseconds
+constexpr int yields = 200;   // then let others run before sleeping
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads) {
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_.store(true);
+    epoch_.fetch_add(1);
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(std::int64_t count, Function function, void* context) {
+  function_ = function;
+  context_ = context;
+  count_ = count;
+  next_.store(0, std::memory_order_relaxed);
+  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  epoch_.fetch_add(1);  // sequentially consistent, so that a worker going to sleep is seen in sleepers_ or sees the epoch
+  if (sleepers_.load() > 0) {
+    { const std::lock_guard lock(mutex_); }
+    wake_.notify_all();
+  }
+  work();
+  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) {
+    if (spin < spins) {
+      pause_cpu();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void ThreadPool::work() {
+  for (std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed); i < count_;
+       i = next_.fetch_add(1, std::memory_order_relaxed)) {
+    function_(context_, i);
+  }
+}
+
+void ThreadPool::worker_loop() {
+  std::uint32_t seen = 0;
+  for (;;) {
+    int waited = 0;
+    while (epoch_.load(std::memory_order_acquire) == seen) {
+      ++waited;
+      if (waited < spins) {
+        pause_cpu();
+      } else if (waited < spins + yields) {
+        std::this_thread::yield();
+      } else {
+        std::unique_lock lock(mutex_);
+        sleepers_.fetch_add(1);
+        wake_.wait(lock, [&] { return epoch_.load() != seen; });
+        sleepers_.fetch_sub(1);
+      }
+    }
+    seen = epoch_.load(std::memory_order_acquire);
+    if (stop_.load()) return;
+    work();
+    busy_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+int physical_cores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::ifstream siblings("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+    std::string list;
+    if (!(siblings >> list)) list = std::to_string(cpu);
+    cores.insert(list);
+  }
+  return cores.empty() ? 1 : static_cast<int>(cores.size());
+}
+
+}  // namespace continuo

@@ -1,0 +1,59 @@
+// A team of threads for short parallel loops. The caller is one of them. Between loops the others spin briefly (a decoding step
+// is hundreds of loops of some microseconds), then yield, then sleep: a pure spin stalls when the machine is busy.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace continuo {
+
+class ThreadPool {
+ public:
+  /// threads >= 1, the caller included.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Calls body(index) for every index in [0, count), in any order and on any thread, and returns when all are done.
+  /// One loop at a time; bodies must not throw and must not start loops.
+  template <class Body>
+  void parallel_for(std::int64_t count, Body&& body) {
+    if (count <= 1 || workers_.empty()) {
+      for (std::int64_t i = 0; i < count; ++i) body(i);
+      return;
+    }
+    run(count, [](void* context, std::int64_t i) { (*static_cast<std::remove_reference_t<Body>*>(context))(i); },
+        const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Function = void (*)(void* context, std::int64_t index);
+  void run(std::int64_t count, Function function, void* context);
+  void work();
+  void worker_loop();
+
+  std::vector<std::thread> workers_;
+  // The loop in progress; written by the caller before epoch_ announces it.
+  Function function_ = nullptr;
+  void* context_ = nullptr;
+  std::int64_t count_ = 0;
+  alignas(64) std::atomic<std::int64_t> next_{0};
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};
+  alignas(64) std::atomic<int> busy_{0};  // workers that have not finished the current loop
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+};
+
+/// Physical cores this process may run on (hyper-threads counted once); at least 1.
+int physical_cores();
+
+}  // namespace continuo

@@ -1,0 +1,40 @@
+// Memory for the tensors of one pass: handed out by moving a mark, all given back at once. After the first passes have shown
+// how much is needed, a pass allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace continuo::compute::cpu {
+
+/// Uninitialised memory on 64-byte borders.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(std::size_t size);
+  std::byte* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_ = 0;
+};
+
+class Arena {
+ public:
+  /// Room for `count` floats, valid until reset().
+  float* floats(std::int64_t count);
+  /// Gives everything back. If the pass needed several blocks, they become one.
+  void reset();
+
+ private:
+  std::vector<AlignedBytes> blocks_;
+  std::size_t used_ = 0;  // of the last block
+};
+
+}  // namespace continuo::compute::cpu

@@ -1,0 +1,66 @@
+// The inner loops, once for each instruction set. Each set fills one table of functions; nothing outside its own translation
+// unit may be compiled for it, since an inline function shared by the linker would then crash older machines.
+#pragma once
+
+#include <cstdint>
+
+#include "base/network.h"
+
+namespace continuo::compute::cpu {
+
+/// Output channels in a panel of a packed matrix.
+inline constexpr int panel_width = 16;
+
+/// y = after(x W^T + bias) + residual for a matrix packed in panels: [panel][k][16], padded with zeros.
+/// Row r of x starts at x + r * x_stride and has k values; strides smaller than k make a convolution of it.
+/// Each result sums over k in ascending order, whatever the rows around it.
+struct Gemm {
+  const float* x;
+  std::int64_t x_stride;
+  const void* panels;
+  bool half;                 // panels hold f16 (else f32)
+  std::int64_t k;
+  std::int64_t n;            // output channels
+  float* y;
+  std::int64_t y_stride;
+  const float* bias;         // [panels * 16] or null
+  const float* residual;     // or null
+  std::int64_t residual_stride;
+  Activation after;
+};
+
+/// One head of attention: keys and values of one sequence in runs of consecutive positions.
+struct Attend {
+  const float* q;            // [width]
+  float scale;
+  int width;                 // head width
+  const std::byte* const* runs;  // each: keys [positions_a_run, width], then values [positions_a_run, width]
+  int positions_a_run;
+  std::int64_t positions;    // how many in all; > 0
+  bool half;
+  float* scores;             // scratch, [positions]
+  float* out;                // [width]
+  const float* bias;         // added to the scaled scores, or null
+};
+
+struct Kernels {
+  const char* name;
+  bool half_panels;          // whether gemm can read f16 (else they are expanded at load)
+  void (*gemm)(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+               std::int64_t panel_end);
+  void (*attend)(const Attend& task);
+  void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y);
+  void (*rms_norm)(const float* x, const float* gain, float epsilon, std::int64_t width, float* y);
+  void (*activate)(Activation activation, const float* x, std::int64_t count, float* y);
+  /// gates [4 width] before their activations, order i, f, g, o; updates cell and hidden [width].
+  void (*lstm_cell)(const float* gates, std::int64_t width, float* cell, float* hidden);
+  void (*float_to_half)(const float* x, std::int64_t count, std::uint16_t* y);
+};
+
+const Kernels& portable_kernels();
+#if defined(__x86_64__)
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+#endif
+
+}  // namespace continuo::compute::cpu

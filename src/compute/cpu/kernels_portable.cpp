@@ -1,0 +1,129 @@
+// The reference: plain loops that any compiler and machine can run, and that the other tables are tested against.
+#include <cmath>
+#include <cstring>
+
+#include "base/half.h"
+#include "compute/cpu/kernels.h"
+
+namespace continuo::compute::cpu {
+
+namespace {
+
+float apply(Activation activation, float x) {
+  switch (activation) {
+    case Activation::none: return x;
+    case Activation::relu: return x > 0.0F ? x : 0.0F;
+    case Activation::gelu_erf: return 0.5F * x * (1.0F + std::erf(x * 0.70710678118654752F));
+    case Activation::gelu_tanh:
+      return 0.5F * x * (1.0F + std::tanh(0.79788456080286536F * (x + 0.044715F * x * x * x)));
+    case Activation::elu: return x > 0.0F ? x : std::expm1(x);
+  }
+  return x;
+}
+
+void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const float* weights = static_cast<const float*>(task.panels) + panel * task.k * panel_width;
+    const std::int64_t first = panel * panel_width;
+    const std::int64_t width = task.n - first < panel_width ? task.n - first : panel_width;
+    for (std::int64_t row = row_begin; row < row_end; ++row) {
+      const float* x = task.x + row * task.x_stride;
+      float sums[panel_width] = {};
+      for (std::int64_t k = 0; k < task.k; ++k) {
+        for (int lane = 0; lane < panel_width; ++lane) sums[lane] += x[k] * weights[k * panel_width + lane];
+      }
+      for (std::int64_t lane = 0; lane < width; ++lane) {
+        float value = sums[lane];
+        if (task.bias != nullptr) value += task.bias[first + lane];
+        value = apply(task.after, value);
+        if (task.residual != nullptr) value += task.residual[row * task.residual_stride + first + lane];
+        task.y[row * task.y_stride + first + lane] = value;
+      }
+    }
+  }
+}
+
+float load(const std::byte* data, std::int64_t index, bool half) {
+  if (half) {
+    std::uint16_t bits;
+    std::memcpy(&bits, data + index * 2, 2);
+    return half_to_float(bits);
+  }
+  float value;
+  std::memcpy(&value, data + index * 4, 4);
+  return value;
+}
+
+void attend(const Attend& task) {
+  const std::int64_t values_at = static_cast<std::int64_t>(task.positions_a_run) * task.width;
+  float top = -INFINITY;
+  for (std::int64_t p = 0; p < task.positions; ++p) {
+    const std::byte* run = task.runs[p / task.positions_a_run];
+    const std::int64_t key = (p % task.positions_a_run) * task.width;
+    float score = 0.0F;
+    for (int i = 0; i < task.width; ++i) score += task.q[i] * load(run, key + i, task.half);
+    score *= task.scale;
+    if (task.bias != nullptr) score += task.bias[p];
+    task.scores[p] = score;
+    top = score > top ? score : top;
+  }
+  for (int i = 0; i < task.width; ++i) task.out[i] = 0.0F;
+  float sum = 0.0F;
+  for (std::int64_t p = 0; p < task.positions; ++p) {
+    const std::byte* run = task.runs[p / task.positions_a_run];
+    const std::int64_t value = values_at + (p % task.positions_a_run) * task.width;
+    const float weight = std::exp(task.scores[p] - top);
+    sum += weight;
+    for (int i = 0; i < task.width; ++i) task.out[i] += weight * load(run, value + i, task.half);
+  }
+  for (int i = 0; i < task.width; ++i) task.out[i] /= sum;
+}
+
+void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y) {
+  double mean = 0.0;
+  for (std::int64_t i = 0; i < width; ++i) mean += x[i];
+  mean /= static_cast<double>(width);
+  double variance = 0.0;
+  for (std::int64_t i = 0; i < width; ++i) variance += (x[i] - mean) * (x[i] - mean);
+  variance /= static_cast<double>(width);
+  const auto scale = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
+  const auto center = static_cast<float>(mean);
+  for (std::int64_t i = 0; i < width; ++i) y[i] = (x[i] - center) * scale * gain[i] + bias[i];
+}
+
+void rms_norm(const float* x, const float* gain, float epsilon, std::int64_t width, float* y) {
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < width; ++i) sum += static_cast<double>(x[i]) * x[i];
+  const auto scale = static_cast<float>(1.0 / std::sqrt(sum / static_cast<double>(width) + epsilon));
+  for (std::int64_t i = 0; i < width; ++i) y[i] = x[i] * scale * gain[i];
+}
+
+void activate(Activation activation, const float* x, std::int64_t count, float* y) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = apply(activation, x[i]);
+}
+
+float sigmoid(float x) { return 1.0F / (1.0F + std::exp(-x)); }
+
+void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidden) {
+  for (std::int64_t i = 0; i < width; ++i) {
+    const float input = sigmoid(gates[i]);
+    const float forget = sigmoid(gates[width + i]);
+    const float candidate = std::tanh(gates[2 * width + i]);
+    const float output = sigmoid(gates[3 * width + i]);
+    cell[i] = forget * cell[i] + input * candidate;
+    hidden[i] = output * std::tanh(cell[i]);
+  }
+}
+
+void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = continuo::float_to_half(x[i]);
+}
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static constexpr Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half};
+  return table;
+}
+
+}  // namespace continuo::compute::cpu

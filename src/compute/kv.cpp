@@ -1,0 +1,45 @@
+#include "compute/kv.h"
+
+#include <utility>
+
+namespace continuo::compute {
+
+KvSequence::KvSequence(KvPool* pool, std::vector<int> pages) : pool_(pool), pages_(std::move(pages)) {}
+
+KvSequence::KvSequence(KvSequence&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)), pages_(std::move(other.pages_)) {
+  other.pages_.clear();
+}
+
+KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
+  if (this != &other) {
+    release();
+    pool_ = std::exchange(other.pool_, nullptr);
+    pages_ = std::move(other.pages_);
+    other.pages_.clear();
+  }
+  return *this;
+}
+
+KvSequence::~KvSequence() { release(); }
+
+void KvSequence::release() noexcept {
+  // The pool reserved room for all its pages, so this does not allocate.
+  if (pool_ != nullptr) pool_->free_.insert(pool_->free_.end(), pages_.begin(), pages_.end());
+  pages_.clear();
+}
+
+KvPool::KvPool(const KvShape& shape, int pages) : shape_(shape), pages_(pages) {
+  free_.reserve(static_cast<std::size_t>(pages));
+  for (int page = pages - 1; page >= 0; --page) free_.push_back(page);
+}
+
+std::optional<KvSequence> KvPool::reserve(int positions) {
+  const int needed = pages_for(positions);
+  if (needed > free_pages()) return std::nullopt;
+  std::vector<int> pages(free_.end() - needed, free_.end());
+  free_.resize(free_.size() - static_cast<std::size_t>(needed));
+  return KvSequence(this, std::move(pages));
+}
+
+}  // namespace continuo::compute

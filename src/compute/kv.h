@@ -1,0 +1,71 @@
+// Keys and values of running sequences live in pages of fixed size, handed out from one pool. A sequence's length is known
+// when it is admitted, so its pages are reserved at once and nothing is ever evicted; they return to the pool with the
+// sequence. The pool keeps the accounts; the bytes belong to the executor that made it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace continuo::compute {
+
+/// Positions a page holds, for all layers and heads.
+inline constexpr int page_positions = 32;
+
+struct KvShape {
+  int layers = 0;
+  int heads = 0;
+  int head_width = 0;
+};
+
+class KvPool;
+
+/// The pages of one sequence: position p is in page pages()[p / page_positions]. Movable; gives its pages back when it ends.
+class KvSequence {
+ public:
+  KvSequence() = default;
+  KvSequence(KvPool* pool, std::vector<int> pages);
+  KvSequence(KvSequence&& other) noexcept;
+  KvSequence& operator=(KvSequence&& other) noexcept;
+  ~KvSequence();
+
+  const std::vector<int>& pages() const { return pages_; }
+  int capacity() const { return static_cast<int>(pages_.size()) * page_positions; }
+
+ private:
+  void release() noexcept;
+  KvPool* pool_ = nullptr;
+  std::vector<int> pages_;
+};
+
+class KvPool {
+ public:
+  KvPool(const KvShape& shape, int pages);
+  virtual ~KvPool() = default;
+
+  /// Room for `positions` positions, or nullopt if too few pages are free.
+  std::optional<KvSequence> reserve(int positions);
+  int pages() const { return pages_; }
+  int free_pages() const { return static_cast<int>(free_.size()); }
+  const KvShape& shape() const { return shape_; }
+  virtual std::int64_t bytes() const = 0;
+  /// Random keys and values everywhere, so that a benchmark can start at any position.
+  virtual void fill_random(std::uint64_t seed) = 0;
+
+  static int pages_for(int positions) { return (positions + page_positions - 1) / page_positions; }
+
+ private:
+  friend class KvSequence;
+  KvShape shape_;
+  int pages_;
+  std::vector<int> free_;
+};
+
+/// Keys and values of one prompt, for all layers; made and filled by an executor.
+class CrossKv {
+ public:
+  virtual ~CrossKv() = default;
+  virtual std::int64_t bytes() const = 0;
+};
+
+}  // namespace continuo::compute

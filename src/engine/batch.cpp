@@ -1,0 +1,60 @@
+#include "engine/batch.h"
+
+#include "base/philox.h"
+#include "music/sampling.h"
+
+namespace continuo::engine {
+
+Job::Job(const Request& request, const weights::ModelConfig& config, const compute::CrossKv* conditioning)
+    : request_(request),
+      config_(config.decoder),
+      conditional_(conditioning),
+      guided_(request.guidance != 1.0F),
+      pattern_(config.decoder.delays, frame_count(request.seconds, config)),
+      codes_(static_cast<std::size_t>(config.decoder.codebooks) * static_cast<std::size_t>(pattern_.frames()), 0) {}
+
+bool Job::reserve(compute::KvPool& pool) {
+  for (int r = 0; r < rows(); ++r) {
+    auto sequence = pool.reserve(steps());
+    if (!sequence) {
+      sequences_.clear();
+      return false;
+    }
+    sequences_.push_back(std::move(*sequence));
+  }
+  return true;
+}
+
+void Job::add_rows(std::vector<compute::Row>& rows, std::vector<std::int32_t>& ids) {
+  for (std::size_t r = 0; r < sequences_.size(); ++r) {
+    // The null row hears nothing: its cross-attention is zero.
+    rows.push_back({&sequences_[r], step_, r == 0 ? conditional_ : nullptr});
+    for (int k = 0; k < config_.codebooks; ++k) {
+      const int frame = pattern_.frame_heard(step_, k);
+      ids.push_back(frame < 0 ? config_.special_id
+                              : static_cast<std::int32_t>(codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)]));
+    }
+  }
+}
+
+Status Job::advance(std::span<float> logits) {
+  const auto entries = static_cast<std::size_t>(config_.codebook_size);
+  const std::size_t row = entries * static_cast<std::size_t>(config_.codebooks);
+  if (rows() == 2) music::apply_guidance(logits.first(row), logits.subspan(row, row), request_.guidance);
+  const music::SamplingParams params{request_.strategy == Strategy::greedy, request_.temperature, request_.top_k, request_.top_p};
+  for (int k = 0; k < config_.codebooks; ++k) {
+    const int frame = pattern_.frame_written(step_, k);
+    if (frame < 0) continue;
+    const double uniform = uniform_draw(request_.seed, static_cast<std::uint32_t>(request_.take), static_cast<std::uint32_t>(step_),
+                                        static_cast<std::uint32_t>(k));
+    const auto code = music::sample(logits.subspan(static_cast<std::size_t>(k) * entries, entries), params, uniform);
+    if (!code) {
+      return fail(ErrorCode::corrupt_file, "the model produced numbers that are not finite at step {}; its weights are damaged", step_);
+    }
+    codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)] = *code;
+  }
+  ++step_;
+  return {};
+}
+
+}  // namespace continuo::engine

@@ -1,0 +1,246 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "codec/decoder.h"
+#include "engine/batch.h"
+#include "text/t5_encoder.h"
+#include "text/tokenizer.h"
+
+namespace continuo::engine {
+
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+tl::unexpected<Error> interrupted() { return fail(ErrorCode::cancelled, "interrupted"); }
+
+using Conditioning = std::map<std::string, std::unique_ptr<compute::CrossKv>>;
+
+class LocalEngine final : public Engine {
+ public:
+  LocalEngine(std::unique_ptr<weights::TensorSource> source, std::unique_ptr<compute::Executor> executor, DType kv_type)
+      : source_(std::move(source)), executor_(std::move(executor)), kv_type_(kv_type) {}
+
+  Status load() {
+    const weights::ModelConfig& config = source_->config();
+    if (!config.tokenizer.model_proto.empty()) {
+      CONTINUO_TRY(tokenizer_, text::Tokenizer::create(config.tokenizer, config.text.vocabulary));
+    }
+    CONTINUO_TRY(text_, text::T5Encoder::load(*source_, *executor_));
+    CONTINUO_TRY(decoder_, music::MusicDecoder::load(*source_, *executor_));
+    CONTINUO_TRY(codec_, codec::CodecDecoder::load(*source_, *executor_));
+    source_->release_pages();
+    return {};
+  }
+
+  const weights::ModelConfig& config() const override { return source_->config(); }
+  int threads() const override { return executor_->threads(); }
+  std::string isa() const override { return executor_->isa(); }
+  Timing last_timing() const override { return timing_; }
+
+  Result<std::vector<Clip>> generate(std::span<const Request> requests, const std::function<void(const Progress&)>& progress,
+                                     const std::function<bool()>& cancelled) override;
+
+  Result<std::vector<int>> tokenize(const std::string& prompt) const override {
+    if (!tokenizer_) return fail(ErrorCode::unsupported, "this model has no tokenizer");
+    CONTINUO_TRY(std::vector<int> ids, tokenizer_->encode(prompt));
+    const auto beyond = std::find_if(ids.begin(), ids.end(), [&](int id) { return id < 0 || id >= config().text.vocabulary; });
+    if (beyond != ids.end()) {
+      return fail(ErrorCode::corrupt_file, "the tokenizer gave id {}, but the text encoder has only {} embeddings", *beyond,
+                  config().text.vocabulary);
+    }
+    return ids;
+  }
+
+  Result<std::vector<float>> encode_text(std::span<const int> ids) override {
+    executor_->begin_pass();
+    const compute::Tensor hidden = text_->encode(ids);
+    std::vector<float> values(static_cast<std::size_t>(hidden.rows * hidden.columns));
+    executor_->read(hidden, values);
+    return values;
+  }
+
+  Result<std::vector<float>> decode_codes(std::span<const std::int64_t> codes, int frames) override {
+    const int codebooks = frames > 0 ? static_cast<int>(codes.size() / static_cast<std::size_t>(frames)) : config().codec.codebooks;
+    return codec_->decode(codes, codebooks, frames);
+  }
+
+  Result<StepTime> time_step(int rows, int position) override;
+  std::int64_t step_weight_bytes() const override { return decoder_->step_weight_bytes(); }
+  std::int64_t kv_bytes(int position) const override {
+    return std::int64_t{2} * config().decoder.layers * config().decoder.width * (kv_type_ == DType::f16 ? 2 : 4) * (position + 1);
+  }
+
+ private:
+  Result<Conditioning> condition(std::span<const Request> requests, const std::function<bool()>& cancelled);
+  /// Runs jobs through the decoder together; every job gives its pages back.
+  Status decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled);
+
+  std::unique_ptr<weights::TensorSource> source_;
+  std::unique_ptr<compute::Executor> executor_;
+  DType kv_type_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  std::unique_ptr<text::T5Encoder> text_;
+  std::unique_ptr<music::MusicDecoder> decoder_;
+  std::unique_ptr<codec::CodecDecoder> codec_;
+  Timing timing_;
+};
+
+Result<Conditioning> LocalEngine::condition(std::span<const Request> requests, const std::function<bool()>& cancelled) {
+  Conditioning conditioning;  // each text once, however many requests share it
+  for (const Request& request : requests) {
+    if (request.prompt.empty() || conditioning.contains(request.prompt)) continue;
+    if (cancelled && cancelled()) return interrupted();
+    CONTINUO_TRY(const std::vector<int> ids, tokenize(request.prompt));
+    executor_->begin_pass();
+    conditioning[request.prompt] = decoder_->condition(text_->encode(ids));
+  }
+  return conditioning;
+}
+
+Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled) {
+  int pages = 0;
+  for (const Job& job : jobs) pages += job.rows() * compute::KvPool::pages_for(job.steps());
+  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, pages));
+  for (Job& job : jobs) {
+    if (!job.reserve(*pool)) return fail(ErrorCode::io, "too few K/V pages for the batch");
+  }
+  const std::size_t row_logits =
+      static_cast<std::size_t>(config().decoder.codebooks) * static_cast<std::size_t>(config().decoder.codebook_size);
+  std::vector<compute::Row> rows;
+  std::vector<std::int32_t> ids;
+  std::vector<float> logits;
+  for (;;) {
+    rows.clear();
+    ids.clear();
+    for (Job& job : jobs) {
+      if (!job.done()) job.add_rows(rows, ids);
+    }
+    if (rows.empty()) return {};
+    if (cancelled && cancelled()) return interrupted();
+    executor_->begin_pass();
+    const compute::Tensor out = decoder_->step(rows, ids, *pool);
+    logits.resize(rows.size() * row_logits);
+    executor_->read(out, logits);
+    std::size_t first = 0;
+    for (Job& job : jobs) {
+      if (job.done()) continue;
+      const std::size_t size = static_cast<std::size_t>(job.rows()) * row_logits;
+      CONTINUO_CHECK(job.advance(std::span(logits).subspan(first, size)));
+      first += size;
+      if (job.done()) job.release();
+    }
+    stepped();
+  }
+}
+
+Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> requests, const std::function<void(const Progress&)>& progress,
+                                                const std::function<bool()>& cancelled) {
+  timing_ = {};
+  for (const Request& request : requests) CONTINUO_CHECK(validate(request, config()));
+  const double frame_rate = config().codec.frame_rate();
+  Progress told;
+  for (const Request& request : requests) told.audio_seconds_total += frame_count(request.seconds, config()) / frame_rate;
+  const auto tell = [&](Stage stage, double seconds) {
+    told.stage = stage;
+    told.audio_seconds = seconds;
+    if (progress) progress(told);
+  };
+
+  Stopwatch text_watch;
+  tell(Stage::text, 0.0);
+  CONTINUO_TRY(const Conditioning conditioning, condition(requests, cancelled));
+  timing_.text_seconds = text_watch.seconds();
+
+  Stopwatch decoder_watch;
+  std::vector<Job> jobs;
+  jobs.reserve(requests.size());
+  for (const Request& request : requests) {
+    jobs.emplace_back(request, config(), request.prompt.empty() ? nullptr : conditioning.at(request.prompt).get());
+  }
+  double finished = 0.0;  // seconds of audio in earlier batches
+  for (std::size_t begin = 0; begin < jobs.size();) {
+    std::size_t end = begin;
+    for (std::int64_t bytes = 0; end < jobs.size(); ++end) {
+      bytes += jobs[end].rows() * kv_bytes(jobs[end].steps());
+      if (end > begin && bytes > max_batch_kv_bytes) break;
+    }
+    const std::span<Job> batch(jobs.data() + begin, end - begin);
+    const auto seconds_done = [&] {
+      double seconds = 0.0;
+      for (const Job& job : batch) seconds += job.complete_frames() / frame_rate;
+      return seconds;
+    };
+    CONTINUO_CHECK(decode_batch(batch, [&] { tell(Stage::decoder, finished + seconds_done()); }, cancelled));
+    finished += seconds_done();
+    begin = end;
+  }
+  timing_.decoder_seconds = decoder_watch.seconds();
+
+  Stopwatch codec_watch;
+  std::vector<Clip> clips;
+  for (const Job& job : jobs) {
+    Clip clip{job.codes(), config().decoder.codebooks, job.frames(), {}, config().codec.sample_rate};
+    const auto go_on = [&](double) {
+      tell(Stage::codec, finished);
+      return !(cancelled && cancelled());
+    };
+    auto audio = codec_->decode(clip.codes, clip.codebooks, clip.frames, 0, go_on);
+    if (!audio && audio.error().code == ErrorCode::cancelled) return interrupted();
+    if (!audio) return forward_error(std::move(audio).error());
+    clip.audio = std::move(*audio);
+    clips.push_back(std::move(clip));
+  }
+  timing_.codec_seconds = codec_watch.seconds();
+  return clips;
+}
+
+Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
+  if (rows < 1 || position < 0 || position >= decoder_->max_positions()) {
+    return fail(ErrorCode::invalid_argument, "a benchmark needs at least 1 row and a position from 0 to {}", decoder_->max_positions() - 1);
+  }
+  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, rows * compute::KvPool::pages_for(position + 1)));
+  pool->fill_random(1);
+  std::vector<compute::KvSequence> sequences;
+  for (int r = 0; r < rows; ++r) sequences.push_back(std::move(*pool->reserve(position + 1)));
+  // Every other row is a null row, as with guidance; the others hear a text of 16 tokens.
+  executor_->begin_pass();
+  const std::vector<int> words(16, 3);
+  const auto cross = decoder_->condition(text_->encode(words));
+  std::vector<compute::Row> batch;
+  for (int r = 0; r < rows; ++r) batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
+  const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().decoder.codebooks), 1);
+  executor_->take_linear_seconds();
+  Stopwatch watch;
+  executor_->begin_pass();
+  decoder_->step(batch, ids, *pool);
+  return StepTime{watch.seconds() * 1e3, executor_->take_linear_seconds() * 1e3};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<weights::TensorSource> source, const EngineOptions& options) {
+  DType kv_type = DType::f32;
+  if (options.kv == "f16") {
+    kv_type = DType::f16;
+  } else if (options.kv == "int8") {
+    return fail(ErrorCode::unsupported, "int8 keys and values are not supported by this version yet; choose f32 or f16");
+  } else if (options.kv != "f32") {
+    return fail(ErrorCode::invalid_argument, "unknown type '{}' for keys and values; choose f32 or f16", options.kv);
+  }
+  CONTINUO_TRY(auto executor, compute::make_cpu_executor({options.threads, options.isa}));
+  auto engine = std::make_unique<LocalEngine>(std::move(source), std::move(executor), kv_type);
+  CONTINUO_CHECK(engine->load());
+  return engine;
+}
+
+}  // namespace continuo::engine
