@@ -5,7 +5,6 @@
 
 namespace continuo::codec {
 
-using compute::Conv;
 using compute::Tensor;
 
 namespace {
@@ -15,41 +14,21 @@ constexpr int usual_window = 64;  // 1.3 s: large enough that the context costs 
 Result<std::unique_ptr<CodecDecoder>> CodecDecoder::load(const weights::TensorSource& source, compute::Executor& executor) {
   std::unique_ptr<CodecDecoder> decoder(new CodecDecoder(source.config().codec, executor));
   const weights::CodecConfig& config = decoder->config_;
-  const auto conv = [&](const std::string& name, int dilation) {
-    const TensorView bias = source.tensor(name + ".bias");
-    return executor.load_conv(source.tensor(name + ".weight"), &bias, 1, dilation);
-  };
+  const Layers layers(source, executor);
   for (int k = 0; k < config.codebooks; ++k) {
     CONTINUO_TRY(const compute::Table table, executor.load_table(source.tensor(fmt::format("codec.quantizer.{}.codebook", k))));
     decoder->codebooks_.push_back(table);
   }
-  CONTINUO_TRY(decoder->in_, conv("codec.decoder.in", 1));
-  for (int l = 0; l < config.lstm_layers; ++l) {
-    const std::string name = fmt::format("codec.decoder.lstm.{}.", l);
-    CONTINUO_TRY(const compute::Lstm lstm, executor.load_lstm(source.tensor(name + "w_ih"), source.tensor(name + "w_hh"),
-                                                              source.tensor(name + "b_ih"), source.tensor(name + "b_hh")));
-    decoder->lstm_.push_back(lstm);
-  }
+  CONTINUO_TRY(decoder->in_, layers.load_conv("codec.decoder.in"));
+  CONTINUO_TRY(decoder->lstm_, layers.load_lstm("codec.decoder.lstm"));
   for (std::size_t i = 0; i < config.ratios.size(); ++i) {
     const std::string name = fmt::format("codec.decoder.up.{}.", i);
     Stage stage;
-    const TensorView bias = source.tensor(name + "conv.bias");
-    CONTINUO_TRY(stage.up, executor.load_conv_transpose(source.tensor(name + "conv.weight"), &bias, config.ratios[i]));
-    int dilation = 1;
-    for (int j = 0; j < config.residual_layers; ++j) {
-      const std::string unit_name = fmt::format("{}res.{}.", name, j);
-      Residual unit;
-      CONTINUO_TRY(unit.first, conv(unit_name + "conv1", dilation));
-      CONTINUO_TRY(unit.second, conv(unit_name + "conv2", 1));
-      if (config.conv_shortcut) {
-        CONTINUO_TRY(unit.shortcut, conv(unit_name + "shortcut", 1));
-      }
-      stage.residuals.push_back(unit);
-      dilation *= config.dilation_growth;
-    }
+    CONTINUO_TRY(stage.up, layers.load_conv_transpose(name + "conv", config.ratios[i]));
+    CONTINUO_TRY(stage.residuals, layers.load_residuals(name));
     decoder->stages_.push_back(stage);
   }
-  CONTINUO_TRY(decoder->out_, conv("codec.decoder.out", 1));
+  CONTINUO_TRY(decoder->out_, layers.load_conv("codec.decoder.out"));
   decoder->context_frames_ = decoder->count_context();
   return decoder;
 }
@@ -58,25 +37,10 @@ int CodecDecoder::count_context() const {
   // Walks from the samples back to the frames, counting the inputs to each side that an output can hear.
   int reach = out_.kernel - 1;
   for (std::size_t i = stages_.size(); i-- > 0;) {
-    for (const Residual& unit : stages_[i].residuals) reach += unit.first.dilation * (unit.first.kernel - 1);
+    for (const ResidualUnit& unit : stages_[i].residuals) reach += reach_of(unit);
     reach = (reach + stages_[i].up.kernel) / stages_[i].up.stride + 1;
   }
   return reach + in_.kernel - 1;
-}
-
-compute::Padding CodecDecoder::padding_for(const Conv& conv) const {
-  // EncodecConv1d: k_effective - stride in all; causal: all on the left; else the right gets half, rounded down.
-  const int total = conv.dilation * (conv.kernel - 1) + 1 - conv.stride;
-  const int right = config_.causal ? 0 : total / 2;
-  return {total - right, right, config_.pad_mode};
-}
-
-Tensor CodecDecoder::residual_unit(const Residual& unit, Tensor x) {
-  compute::Executor& ex = executor_;
-  const Tensor around = config_.conv_shortcut ? ex.conv(unit.shortcut, x, padding_for(unit.shortcut), {}) : x;
-  // The second convolution's input activation is done where the first one writes.
-  const Tensor inner = ex.conv(unit.first, x, padding_for(unit.first), {Activation::elu, Activation::elu, nullptr});
-  return ex.conv(unit.second, inner, padding_for(unit.second), {Activation::none, Activation::none, &around});
 }
 
 Tensor CodecDecoder::upsample(Tensor x) {
@@ -86,9 +50,9 @@ Tensor CodecDecoder::upsample(Tensor x) {
     const int total = stage.up.kernel - stage.up.stride;
     const int right = config_.causal ? static_cast<int>(std::ceil(static_cast<double>(total) * config_.trim_right_ratio)) : total / 2;
     x = ex.conv_transpose(stage.up, x, total - right, right, {Activation::elu, Activation::none, nullptr});
-    for (const Residual& unit : stage.residuals) x = residual_unit(unit, x);
+    for (const ResidualUnit& unit : stage.residuals) x = residual_unit(ex, config_, unit, x);
   }
-  return ex.conv(out_, x, padding_for(out_), {Activation::elu, Activation::none, nullptr});
+  return ex.conv(out_, x, padding_for(out_, config_, x.rows), {Activation::elu, Activation::none, nullptr});
 }
 
 Result<std::vector<float>> CodecDecoder::decode(std::span<const std::int64_t> codes, int codebooks, int frames, int window_frames,
@@ -116,10 +80,8 @@ Result<std::vector<float>> CodecDecoder::decode(std::span<const std::int64_t> co
   }
   ex.begin_pass();
   const Tensor latent = ex.embed_sum(std::span(codebooks_).first(static_cast<std::size_t>(codebooks)), ids, 1.0F, {});  // [frames, h]
-  Tensor x = ex.conv(in_, latent, padding_for(in_), {});  // [frames, channels]
-  Tensor hidden = x;
-  for (const compute::Lstm& layer : lstm_) hidden = ex.lstm(layer, hidden);
-  if (!lstm_.empty()) x = ex.add(hidden, x);
+  Tensor x = ex.conv(in_, latent, padding_for(in_, config_, latent.rows), {});  // [frames, channels]
+  x = lstm_with_skip(ex, lstm_, x);
   const auto channels = static_cast<std::size_t>(x.columns);
   std::vector<float> frames_in(static_cast<std::size_t>(frames) * channels);
   ex.read(x, frames_in);

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/layers.h"
 #include "compute/executor.h"
 #include "weights/tensor_source.h"
 
@@ -31,19 +32,12 @@ class CodecDecoder {
   int context_frames() const { return context_frames_; }
 
  private:
-  struct Residual {
-    compute::Conv first;
-    compute::Conv second;
-    compute::Conv shortcut;  // only with conv_shortcut
-  };
   struct Stage {
     compute::Conv up;
-    std::vector<Residual> residuals;
+    std::vector<ResidualUnit> residuals;
   };
 
   CodecDecoder(const weights::CodecConfig& config, compute::Executor& executor) : config_(config), executor_(executor) {}
-  compute::Padding padding_for(const compute::Conv& conv) const;
-  compute::Tensor residual_unit(const Residual& unit, compute::Tensor x);
   /// Latent frames after the LSTM [frames, channels] to samples [frames * hop, 1].
   compute::Tensor upsample(compute::Tensor x);
   int count_context() const;

@@ -1,9 +1,15 @@
 #include "engine/batch.h"
 
+#include <algorithm>
+
 #include "base/philox.h"
 #include "music/sampling.h"
 
 namespace continuo::engine {
+
+namespace {
+constexpr int prefill_slice = 64;  // steps of an audio prompt that a pass takes: enough to fill the kernels' tiles
+}
 
 Job::Job(const Request& request, const weights::ModelConfig& config, const compute::CrossKv* conditioning)
     : request_(request),
@@ -11,7 +17,12 @@ Job::Job(const Request& request, const weights::ModelConfig& config, const compu
       conditional_(conditioning),
       guided_(request.guidance != 1.0F),
       pattern_(config.decoder.delays, frame_count(request.seconds, config)),
-      codes_(static_cast<std::size_t>(config.decoder.codebooks) * static_cast<std::size_t>(pattern_.frames()), 0) {}
+      codes_(static_cast<std::size_t>(config.decoder.codebooks) * static_cast<std::size_t>(pattern_.frames()), 0) {
+  for (int k = 0; k < config_.codebooks; ++k) {
+    std::copy_n(request.prompt_codes.begin() + static_cast<std::ptrdiff_t>(k) * request.prompt_frames, request.prompt_frames,
+                codes_.begin() + static_cast<std::ptrdiff_t>(k) * pattern_.frames());
+  }
+}
 
 bool Job::reserve(compute::KvPool& pool) {
   for (int r = 0; r < rows(); ++r) {
@@ -25,26 +36,44 @@ bool Job::reserve(compute::KvPool& pool) {
   return true;
 }
 
+int Job::steps_now() const {
+  // Step s writes frame s of the first codebook, so the first prompt_frames steps write nothing that is not known.
+  return std::clamp(request_.prompt_frames - step_, 1, prefill_slice);
+}
+
 void Job::add_rows(std::vector<compute::Row>& rows, std::vector<std::int32_t>& ids) {
   for (std::size_t r = 0; r < sequences_.size(); ++r) {
-    // The null row hears nothing: its cross-attention is zero.
-    rows.push_back({&sequences_[r], step_, r == 0 ? conditional_ : nullptr});
-    for (int k = 0; k < config_.codebooks; ++k) {
-      const int frame = pattern_.frame_heard(step_, k);
-      ids.push_back(frame < 0 ? config_.special_id
-                              : static_cast<std::int32_t>(codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)]));
+    for (int step = step_; step < step_ + steps_now(); ++step) {
+      // The null row hears nothing: its cross-attention is zero.
+      rows.push_back({&sequences_[r], step, r == 0 ? conditional_ : nullptr});
+      for (int k = 0; k < config_.codebooks; ++k) {
+        const int frame = pattern_.frame_heard(step, k);
+        ids.push_back(frame < 0 ? config_.special_id
+                                : static_cast<std::int32_t>(codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)]));
+      }
     }
   }
 }
 
 Status Job::advance(std::span<float> logits) {
-  const auto entries = static_cast<std::size_t>(config_.codebook_size);
-  const std::size_t row = entries * static_cast<std::size_t>(config_.codebooks);
+  const std::size_t row = static_cast<std::size_t>(config_.codebook_size) * static_cast<std::size_t>(config_.codebooks);
+  const int steps = steps_now();
+  if (step_ < request_.prompt_frames) {  // the slice wrote known codes only; its keys and values are all that was wanted
+    step_ += steps;
+    return {};
+  }
   if (rows() == 2) music::apply_guidance(logits.first(row), logits.subspan(row, row), request_.guidance);
+  CONTINUO_CHECK(draw(logits.first(row)));
+  ++step_;
+  return {};
+}
+
+Status Job::draw(std::span<const float> logits) {
+  const auto entries = static_cast<std::size_t>(config_.codebook_size);
   const music::SamplingParams params{request_.strategy == Strategy::greedy, request_.temperature, request_.top_k, request_.top_p};
   for (int k = 0; k < config_.codebooks; ++k) {
     const int frame = pattern_.frame_written(step_, k);
-    if (frame < 0) continue;
+    if (frame < request_.prompt_frames) continue;  // none, or one that the audio prompt fixed
     const double uniform = uniform_draw(request_.seed, static_cast<std::uint32_t>(request_.take), static_cast<std::uint32_t>(step_),
                                         static_cast<std::uint32_t>(k));
     const auto code = music::sample(logits.subspan(static_cast<std::size_t>(k) * entries, entries), params, uniform);
@@ -53,7 +82,6 @@ Status Job::advance(std::span<float> logits) {
     }
     codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)] = *code;
   }
-  ++step_;
   return {};
 }
 

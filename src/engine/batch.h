@@ -18,6 +18,7 @@ class Job {
   /// conditioning: null for an empty prompt. Lives longer than the job.
   Job(const Request& request, const weights::ModelConfig& config, const compute::CrossKv* conditioning);
 
+  /// Rows of a step: sequences in the decoder.
   int rows() const { return conditional_ && guided_ ? 2 : 1; }
   /// Steps, and so positions of each row.
   int steps() const { return pattern_.steps(); }
@@ -32,12 +33,18 @@ class Job {
   /// Gives the pages back.
   void release() { sequences_.clear(); }
 
-  /// Appends this job's rows and the column they hear.
+  /// Steps the next pass takes: one, or a slice of those that only hear codes which are known already.
+  int steps_now() const;
+  /// Appends this job's rows of the next pass and the columns they hear: rows() * steps_now(), a sequence's steps together.
   void add_rows(std::vector<compute::Row>& rows, std::vector<std::int32_t>& ids);
-  /// Takes the logits of its rows [rows(), codebooks * codebook_size] (overwritten), draws the codes of this step and moves on.
+  /// Takes the logits of those rows [rows, codebooks * codebook_size] (overwritten), draws the codes and moves on.
   Status advance(std::span<float> logits);
 
  private:
+  /// Draws the codes of step_ from its guided logits.
+  Status draw(std::span<const float> logits);
+
+
   const Request& request_;
   const weights::DecoderConfig& config_;
   const compute::CrossKv* conditional_;

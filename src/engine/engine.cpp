@@ -5,6 +5,7 @@
 #include <map>
 
 #include "codec/decoder.h"
+#include "codec/encoder.h"
 #include "engine/batch.h"
 #include "text/t5_encoder.h"
 #include "text/tokenizer.h"
@@ -70,9 +71,9 @@ class LocalEngine final : public Engine {
   }
 
   Result<std::vector<float>> decode_codes(std::span<const std::int64_t> codes, int frames) override {
-    const int codebooks = frames > 0 ? static_cast<int>(codes.size() / static_cast<std::size_t>(frames)) : config().codec.codebooks;
-    return codec_->decode(codes, codebooks, frames);
+    return decode_audio(codes, frames, {});
   }
+  Result<std::vector<std::int64_t>> encode_audio(std::span<const float> audio) override;
 
   Result<StepTime> time_step(int rows, int position) override;
   std::int64_t step_weight_bytes() const override { return decoder_->step_weight_bytes(); }
@@ -81,6 +82,8 @@ class LocalEngine final : public Engine {
   }
 
  private:
+  /// As decode_codes; progress as in CodecDecoder::decode.
+  Result<std::vector<float>> decode_audio(std::span<const std::int64_t> codes, int frames, const std::function<bool(double)>& progress);
   Result<Conditioning> condition(std::span<const Request> requests, const std::function<bool()>& cancelled);
   /// Runs jobs through the decoder together; every job gives its pages back.
   Status decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled);
@@ -92,6 +95,7 @@ class LocalEngine final : public Engine {
   std::unique_ptr<text::T5Encoder> text_;
   std::unique_ptr<music::MusicDecoder> decoder_;
   std::unique_ptr<codec::CodecDecoder> codec_;
+  std::unique_ptr<codec::CodecEncoder> encoder_;
   Timing timing_;
 };
 
@@ -134,7 +138,7 @@ Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()
     std::size_t first = 0;
     for (Job& job : jobs) {
       if (job.done()) continue;
-      const std::size_t size = static_cast<std::size_t>(job.rows()) * row_logits;
+      const std::size_t size = static_cast<std::size_t>(job.rows() * job.steps_now()) * row_logits;
       CONTINUO_CHECK(job.advance(std::span(logits).subspan(first, size)));
       first += size;
       if (job.done()) job.release();
@@ -189,12 +193,12 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
   Stopwatch codec_watch;
   std::vector<Clip> clips;
   for (const Job& job : jobs) {
-    Clip clip{job.codes(), config().decoder.codebooks, job.frames(), {}, config().codec.sample_rate};
+    Clip clip{job.codes(), config().decoder.codebooks, job.frames(), config().decoder.audio_channels, {}, config().codec.sample_rate};
     const auto go_on = [&](double) {
       tell(Stage::codec, finished);
       return !(cancelled && cancelled());
     };
-    auto audio = codec_->decode(clip.codes, clip.codebooks, clip.frames, 0, go_on);
+    auto audio = decode_audio(clip.codes, clip.frames, go_on);
     if (!audio && audio.error().code == ErrorCode::cancelled) return interrupted();
     if (!audio) return forward_error(std::move(audio).error());
     clip.audio = std::move(*audio);
@@ -202,6 +206,50 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
   }
   timing_.codec_seconds = codec_watch.seconds();
   return clips;
+}
+
+Result<std::vector<float>> LocalEngine::decode_audio(std::span<const std::int64_t> codes, int frames,
+                                                     const std::function<bool(double)>& progress) {
+  const int codebooks = frames > 0 ? static_cast<int>(codes.size() / static_cast<std::size_t>(frames)) : config().codec.codebooks;
+  const auto channels = static_cast<std::size_t>(config().decoder.audio_channels);
+  if (channels == 1 || codebooks != config().decoder.codebooks) return codec_->decode(codes, codebooks, frames, 0, progress);
+  // The codebooks of the channels alternate: left, right, left, right ...; the codec itself is mono.
+  std::vector<float> audio;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    std::vector<std::int64_t> own;
+    for (std::size_t k = channel; k < static_cast<std::size_t>(codebooks); k += channels) {
+      const auto row = codes.subspan(k * static_cast<std::size_t>(frames), static_cast<std::size_t>(frames));
+      own.insert(own.end(), row.begin(), row.end());
+    }
+    CONTINUO_TRY(const std::vector<float> samples, codec_->decode(own, codebooks / static_cast<int>(channels), frames, 0, progress));
+    audio.resize(samples.size() * channels);
+    for (std::size_t i = 0; i < samples.size(); ++i) audio[i * channels + channel] = samples[i];
+  }
+  return audio;
+}
+
+Result<std::vector<std::int64_t>> LocalEngine::encode_audio(std::span<const float> audio) {
+  if (!encoder_) {  // most runs never encode: load it when it is first asked for
+    CONTINUO_TRY(encoder_, codec::CodecEncoder::load(*source_, *executor_));
+    source_->release_pages();
+  }
+  const auto channels = static_cast<std::size_t>(config().decoder.audio_channels);
+  std::vector<std::vector<std::int64_t>> of_channel;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    std::vector<float> samples;
+    for (std::size_t i = channel; i < audio.size(); i += channels) samples.push_back(audio[i]);
+    CONTINUO_TRY(std::vector<std::int64_t> codes, encoder_->encode(samples));
+    of_channel.push_back(std::move(codes));
+  }
+  if (channels == 1) return std::move(of_channel[0]);
+  const std::size_t codebooks = static_cast<std::size_t>(config().codec.codebooks), frames = of_channel[0].size() / codebooks;
+  std::vector<std::int64_t> codes;
+  for (std::size_t k = 0; k < codebooks; ++k) {
+    for (const auto& own : of_channel) {
+      codes.insert(codes.end(), own.begin() + static_cast<std::ptrdiff_t>(k * frames), own.begin() + static_cast<std::ptrdiff_t>((k + 1) * frames));
+    }
+  }
+  return codes;
 }
 
 Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {

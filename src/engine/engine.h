@@ -31,6 +31,10 @@ struct Request {
   int top_k = 250;               // 0: no cut
   float top_p = 0.0F;            // > 0 replaces top_k
   float guidance = 3.0F;         // 1: no second row
+  // To continue a piece: its codes [codebooks, prompt_frames], fewer frames than `seconds` makes in all. They come back at the
+  // start of the clip's codes.
+  std::vector<std::int64_t> prompt_codes;
+  int prompt_frames = 0;
 };
 
 /// Keys and values of a batch take at most this much, unless a single request needs more.
@@ -52,7 +56,8 @@ struct Clip {
   std::vector<std::int64_t> codes;  // [codebooks, frames]
   int codebooks = 0;
   int frames = 0;
-  std::vector<float> audio;         // [frames * hop] mono samples, not clamped
+  int channels = 1;
+  std::vector<float> audio;         // [frames * hop, channels] samples, not clamped
   int sample_rate = 0;
 };
 
@@ -96,8 +101,11 @@ class Engine {
   virtual Result<std::vector<int>> tokenize(const std::string& prompt) const = 0;
   /// T5's last hidden state, [tokens, width of the text encoder].
   virtual Result<std::vector<float>> encode_text(std::span<const int> ids) = 0;
-  /// Whole-clip codec decode. codes: [codebooks, frames]; result [frames * hop].
+  /// Whole-clip codec decode. codes: [codebooks, frames]; result [frames * hop, channels]. A stereo model's codebooks alternate
+  /// left and right; codes with only the codec's own number of codebooks give one channel.
   virtual Result<std::vector<float>> decode_codes(std::span<const std::int64_t> codes, int frames) = 0;
+  /// Codec encode. audio [samples, channels of the model] at the codec's rate -> codes [codebooks, ceil(samples / hop)].
+  virtual Result<std::vector<std::int64_t>> encode_audio(std::span<const float> audio) = 0;
 
   /// A step of the decoder alone for benchmarks: milliseconds for `rows` rows at `position` of random history.
   struct StepTime { double step_ms = 0.0; double linear_ms = 0.0; };

@@ -19,6 +19,30 @@ int frame_count(double seconds, const weights::ModelConfig& config) {
   return static_cast<int>(std::lround(seconds * config.codec.frame_rate()));
 }
 
+namespace {
+
+Status validate_prompt_codes(const Request& request, const weights::ModelConfig& config) {
+  const int frames = frame_count(request.seconds, config);
+  if (request.prompt_frames < 0 ||
+      request.prompt_codes.size() != static_cast<std::size_t>(request.prompt_frames) * static_cast<std::size_t>(config.decoder.codebooks)) {
+    return fail(ErrorCode::invalid_argument, "{} codes to continue are not {} frames of {} codebooks", request.prompt_codes.size(),
+                request.prompt_frames, config.decoder.codebooks);
+  }
+  if (request.prompt_frames >= frames) {
+    return fail(ErrorCode::invalid_argument,
+                "the audio to continue has {:g} s, but the whole piece only {:g} s; ask for a longer piece or continue less of it",
+                request.prompt_frames / config.codec.frame_rate(), request.seconds);
+  }
+  for (const std::int64_t code : request.prompt_codes) {
+    if (code < 0 || code >= config.decoder.codebook_size) {
+      return fail(ErrorCode::invalid_argument, "code {} to continue is outside the codebook (0 to {})", code, config.decoder.codebook_size - 1);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status validate(const Request& request, const weights::ModelConfig& config) {
   const double longest = config.decoder.max_frames / config.codec.frame_rate();
   if (!std::isfinite(request.seconds) || request.seconds <= 0.0) {
@@ -51,7 +75,7 @@ Status validate(const Request& request, const weights::ModelConfig& config) {
   if (!std::isfinite(request.guidance) || request.guidance < 0.0F || request.guidance > 100.0F) {
     return fail(ErrorCode::invalid_argument, "a guidance of {} is outside 0 to 100 (1 means none, 3 is usual)", request.guidance);
   }
-  return {};
+  return validate_prompt_codes(request, config);
 }
 
 }  // namespace continuo::engine

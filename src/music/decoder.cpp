@@ -52,6 +52,7 @@ Status MusicDecoder::load_layers(const weights::TensorSource& source) {
     CONTINUO_TRY(layer.up, linear(block, {"ffn_up"}));
     CONTINUO_TRY(layer.down, linear(block, {"ffn_down"}));
     layers_.push_back(layer);
+    source.release_pages();  // else the file and what was packed from it would both be in memory
   }
   CONTINUO_TRY(output_norm_, norm("decoder.output_norm"));
   return {};

@@ -48,6 +48,7 @@ Result<std::unique_ptr<T5Encoder>> T5Encoder::load(const weights::TensorSource& 
     }
     CONTINUO_TRY(layer.down, linear(block + "ffn_down.weight"));
     encoder->layers_.push_back(layer);
+    source.release_pages();
   }
   CONTINUO_TRY(encoder->output_norm_, norm("text.output_norm.weight"));
   return encoder;
