@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/half.h"
+#include "base/quant_blocks.h"
 
 namespace continuo {
 
@@ -83,8 +84,31 @@ void TensorView::to_float(std::span<float> out) const {
         out[i] = type == DType::f16 ? half_to_float(bits) : bfloat_to_float(bits);
       }
       return;
-    default: assert(false && "block types are expanded by the executor");
+    case DType::q8_0:
+    case DType::q4_0:
+    case DType::q4_k: {
+      const BlockSize block = block_size(type);
+      const auto elements = static_cast<std::size_t>(block.elements);
+      for (std::size_t i = 0; i * elements < count; ++i) {
+        const std::byte* bytes = data.data() + static_cast<std::ptrdiff_t>(i) * block.bytes;
+        float* values = out.data() + i * elements;
+        if (type == DType::q8_0) {
+          expand_q8_0(bytes, values);
+        } else if (type == DType::q4_0) {
+          expand_q4_0(bytes, values);
+        } else {
+          expand_q4_k(bytes, values);
+        }
+      }
+      return;
+    }
   }
+}
+
+TensorView TensorView::row(std::int64_t index) const {
+  assert(shape.rank == 2 && index >= 0 && index < shape[0]);
+  const std::int64_t bytes = *tensor_bytes(type, Shape{shape[1]});
+  return {type, Shape{shape[1]}, data.subspan(static_cast<std::size_t>(index * bytes), static_cast<std::size_t>(bytes))};
 }
 
 std::optional<std::int64_t> tensor_bytes(DType type, const Shape& shape) {

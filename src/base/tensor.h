@@ -49,8 +49,10 @@ struct TensorView {
   Shape shape;
   std::span<const std::byte> data;
 
-  /// All values as float; data may be unaligned. Only for types f32, f16, bf16; `out` has shape.elements() places.
+  /// All values as float; data may be unaligned. `out` has shape.elements() places.
   void to_float(std::span<float> out) const;
+  /// Row `index` of a matrix, as a tensor of its own.
+  TensorView row(std::int64_t index) const;
 };
 
 /// Bytes of a tensor of this shape, or nullopt when a row is not a whole number of blocks or the size overflows.

@@ -157,15 +157,6 @@ TEST_P(OnEveryExecutor, EmbeddingsAreSummedScaledAndOffset) {
   }
 }
 
-TEST_P(OnEveryExecutor, TypesThatCannotBeComputedYetAreRefused) {
-  const std::vector<std::byte> bytes(34);
-  const TensorView view{DType::q8_0, Shape{1, 32}, bytes};
-  const auto linear = executor_->load_linear(std::span(&view, 1));
-  ASSERT_FALSE(linear);
-  EXPECT_EQ(ErrorCode::unsupported, linear.error().code);
-  EXPECT_NE(std::string::npos, linear.error().message.find("q8_0"));
-}
-
 INSTANTIATE_TEST_SUITE_P(Isa, OnEveryExecutor, ::testing::ValuesIn(runnable_isas()), [](const auto& each) { return each.param; });
 
 TEST(CpuExecutor, UnknownInstructionSetsAreNamed) {

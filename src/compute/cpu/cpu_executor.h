@@ -101,6 +101,11 @@ class CpuExecutor final : public Executor {
   Tensor make(std::int64_t rows, std::int64_t columns);
   /// Runs a prepared product over all threads; n and panels come from the matrix.
   void run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t rows);
+  /// The same for quantised panels: quantises the rows of task.x first.
+  void run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows);
+  /// Splits a product over the threads: body(row_begin, row_end, panel_begin, panel_end).
+  template <class Body>
+  void share(const PackedMatrix& matrix, std::int64_t rows, Body&& body);
   Tensor multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual);
   /// x continued by the padding, with an activation applied, in arena memory: [left + time + right, columns].
   Tensor padded(Tensor x, const Padding& padding, Activation activation);

@@ -2,32 +2,10 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cstring>
 
-#include "base/half.h"
 #include "compute/cpu/cpu_executor.h"
 
 namespace continuo::compute::cpu {
-
-namespace {
-
-void add_table_row(const TensorView& table, std::int64_t index, float scale, std::span<float> sum) {
-  const std::int64_t width = table.shape[1];
-  const std::byte* row = table.data.data() + index * width * block_size(table.type).bytes;
-  for (std::int64_t i = 0; i < width; ++i) {
-    float value;
-    if (table.type == DType::f32) {
-      std::memcpy(&value, row + i * 4, 4);
-    } else {
-      std::uint16_t bits;
-      std::memcpy(&bits, row + i * 2, 2);
-      value = table.type == DType::f16 ? half_to_float(bits) : bfloat_to_float(bits);
-    }
-    sum[static_cast<std::size_t>(i)] += scale * value;
-  }
-}
-
-}  // namespace
 
 Tensor CpuExecutor::make(std::int64_t rows, std::int64_t columns) { return {arena_.floats(rows * columns), rows, columns}; }
 
@@ -46,13 +24,15 @@ Tensor CpuExecutor::embed_sum(std::span<const Table> tables, std::span<const std
                               std::span<const float> addend) {
   const auto count = static_cast<std::int64_t>(tables.size());
   Tensor y = make(static_cast<std::int64_t>(ids.size()) / count, tables[0].width);
+  const std::span<float> entry(arena_.floats(y.columns), static_cast<std::size_t>(y.columns));
   for (std::int64_t r = 0; r < y.rows; ++r) {
     const std::span<float> row(y.data + r * y.columns, static_cast<std::size_t>(y.columns));
     std::fill(row.begin(), row.end(), 0.0F);
     for (std::int64_t t = 0; t < count; ++t) {
       const std::int32_t id = ids[static_cast<std::size_t>(r * count + t)];
       assert(id >= 0 && id < tables[static_cast<std::size_t>(t)].entries);
-      add_table_row(tables_[static_cast<std::size_t>(tables[static_cast<std::size_t>(t)].id)], id, scale, row);
+      tables_[static_cast<std::size_t>(tables[static_cast<std::size_t>(t)].id)].row(id).to_float(entry);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] += scale * entry[i];
     }
     if (!addend.empty()) {
       for (std::int64_t i = 0; i < y.columns; ++i) y.data[r * y.columns + i] += addend[static_cast<std::size_t>(r * y.columns + i)];
@@ -80,12 +60,8 @@ Tensor CpuExecutor::norm(Norm norm, Tensor x) {
   return y;
 }
 
-void CpuExecutor::run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t rows) {
-  task.panels = matrix.panels.data();
-  task.half = matrix.half;
-  task.k = matrix.in;
-  task.n = matrix.out;
-  task.bias = matrix.bias.empty() ? nullptr : matrix.bias.data();
+template <class Body>
+void CpuExecutor::share(const PackedMatrix& matrix, std::int64_t rows, Body&& body) {
   const std::int64_t panels = matrix.panel_count();
   // Many rows: blocks of them, so that a block of x stays in the cache; few rows: the threads share the panels. About four
   // tasks a thread even out unequal progress; small products are not worth sharing.
@@ -101,7 +77,53 @@ void CpuExecutor::run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t r
     const std::int64_t row = index / panel_tasks * row_block;
     const std::int64_t panel = index % panel_tasks * panels_a_task;
     if (panel >= panels) return;
-    kernels_.gemm(task, row, std::min(rows, row + row_block), panel, std::min(panels, panel + panels_a_task));
+    body(row, std::min(rows, row + row_block), panel, std::min(panels, panel + panels_a_task));
+  });
+}
+
+void CpuExecutor::run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t rows) {
+  if (matrix.quant != QuantKind::none) return run_quant_gemm(matrix, task, rows);
+  task.panels = matrix.panels.data();
+  task.half = matrix.half;
+  task.k = matrix.in;
+  task.n = matrix.out;
+  task.bias = matrix.bias.empty() ? nullptr : matrix.bias.data();
+  share(matrix, rows, [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+    kernels_.gemm(task, row_begin, row_end, panel_begin, panel_end);
+  });
+}
+
+void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows) {
+  const QuantKernels& kernels = *kernels_.quant;
+  const int bits = matrix.quant == QuantKind::q8 ? kernels.q8_bits : 8;
+  const std::int64_t blocks = matrix.in / quant_block, row_bytes = matrix.in * bits / 8;
+  auto* values = reinterpret_cast<std::byte*>(arena_.floats((rows * row_bytes + 3) / 4));
+  float* scales = arena_.floats(rows * blocks);
+  auto* sums = reinterpret_cast<std::int32_t*>(arena_.floats(rows * blocks));
+  const std::int64_t rows_a_task = 16;
+  pool_.parallel_for((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t index) {
+    for (std::int64_t r = index * rows_a_task; r < std::min(rows, (index + 1) * rows_a_task); ++r) {
+      kernels.quantise(task.x + r * task.x_stride, blocks, bits, values + r * row_bytes, scales + r * blocks, sums + r * blocks);
+    }
+  });
+  QuantGemm quant{};
+  quant.kind = matrix.quant;
+  quant.payload = matrix.panels.data();
+  quant.scales = reinterpret_cast<const std::uint16_t*>(matrix.scales.data());
+  quant.scales_f32 = reinterpret_cast<const float*>(matrix.scales.data());
+  quant.blocks = blocks;
+  quant.n = matrix.out;
+  quant.x = values;
+  quant.x_scales = scales;
+  quant.x_sums = sums;
+  quant.y = task.y;
+  quant.y_stride = task.y_stride;
+  quant.bias = matrix.bias.empty() ? nullptr : matrix.bias.data();
+  quant.residual = task.residual;
+  quant.residual_stride = task.residual_stride;
+  quant.after = task.after;
+  share(matrix, rows, [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+    kernels.gemm(quant, row_begin, row_end, panel_begin, panel_end);
   });
 }
 

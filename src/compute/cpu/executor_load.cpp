@@ -9,10 +9,9 @@ namespace continuo::compute::cpu {
 CpuExecutor::CpuExecutor(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads) {}
 
 Result<Linear> CpuExecutor::load_linear(std::span<const TensorView> weights, const TensorView* bias) {
-  CONTINUO_TRY(PackedMatrix matrix, pack(weights, kernels_.half_panels));
+  PackedMatrix matrix = pack(weights, kernels_);
   if (bias != nullptr) {
-    CONTINUO_TRY(const std::vector<float> values, float_values(*bias));
-    set_bias(matrix, values);
+    set_bias(matrix, float_values(*bias));
   }
   const Linear linear{static_cast<int>(matrices_.size()), static_cast<int>(matrix.in), static_cast<int>(matrix.out)};
   matrices_.push_back(std::move(matrix));
@@ -21,28 +20,20 @@ Result<Linear> CpuExecutor::load_linear(std::span<const TensorView> weights, con
 
 Result<Norm> CpuExecutor::load_norm(NormKind kind, const TensorView& gain, const TensorView* bias, float epsilon) {
   NormWeights weights{kind, epsilon, {}, {}};
-  CONTINUO_TRY(weights.gain, float_values(gain));
-  if (bias != nullptr) {
-    CONTINUO_TRY(weights.bias, float_values(*bias));
-  } else {
-    weights.bias.assign(weights.gain.size(), 0.0F);
-  }
+  weights.gain = float_values(gain);
+  weights.bias = bias != nullptr ? float_values(*bias) : std::vector<float>(weights.gain.size(), 0.0F);
   norms_.push_back(std::move(weights));
   return Norm{static_cast<int>(norms_.size()) - 1, static_cast<int>(gain.shape.elements())};
 }
 
 Result<Table> CpuExecutor::load_table(const TensorView& table) {
-  if (block_size(table.type).elements != 1) {
-    return fail(ErrorCode::unsupported, "an embedding table of type {} cannot be read yet; convert the model with --type f16",
-                name_of(table.type));
-  }
   tables_.push_back(table);
   return Table{static_cast<int>(tables_.size()) - 1, static_cast<int>(table.shape[0]), static_cast<int>(table.shape[1])};
 }
 
 Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* bias, int stride, int dilation) {
   const std::int64_t out = weight.shape[0], in = weight.shape[1], kernel = weight.shape[2];
-  CONTINUO_TRY(const std::vector<float> values, float_values(weight));
+  const std::vector<float> values = float_values(weight);
   // Time-major input makes a window of `kernel` frames one run of memory: the convolution is a product with [out, kernel * in].
   PackedMatrix matrix =
       pack_rows(out, kernel * in, kernels_.half_panels && is_half(weight), [&](std::int64_t o, std::span<float> row) {
@@ -53,8 +44,7 @@ Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* 
         }
       });
   if (bias != nullptr) {
-    CONTINUO_TRY(const std::vector<float> b, float_values(*bias));
-    set_bias(matrix, b);
+    set_bias(matrix, float_values(*bias));
   }
   convs_.push_back(std::move(matrix));
   return Conv{static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride,
@@ -63,7 +53,7 @@ Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* 
 
 Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const TensorView* bias, int stride) {
   const std::int64_t in = weight.shape[0], out = weight.shape[1], kernel = weight.shape[2];
-  CONTINUO_TRY(const std::vector<float> values, float_values(weight));
+  const std::vector<float> values = float_values(weight);
   // Output block b (stride frames) hears input frames b - taps + 1 to b: again a product over a window of memory, with
   // stride * out results. Frame r of the block meets input frame b - m through kernel place r + m * stride.
   const std::int64_t taps = (kernel + stride - 1) / stride;
@@ -79,7 +69,7 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
         }
       });
   if (bias != nullptr) {
-    CONTINUO_TRY(const std::vector<float> b, float_values(*bias));
+    const std::vector<float> b = float_values(*bias);
     std::vector<float> repeated;
     for (int r = 0; r < stride; ++r) repeated.insert(repeated.end(), b.begin(), b.end());
     set_bias(matrix, repeated);
@@ -92,10 +82,10 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
 Result<Lstm> CpuExecutor::load_lstm(const TensorView& w_ih, const TensorView& w_hh, const TensorView& b_ih,
                                     const TensorView& b_hh) {
   LstmWeights weights;
-  CONTINUO_TRY(weights.input, pack(std::span(&w_ih, 1), kernels_.half_panels));
-  CONTINUO_TRY(weights.hidden, pack(std::span(&w_hh, 1), kernels_.half_panels));
-  CONTINUO_TRY(std::vector<float> bias, float_values(b_ih));
-  CONTINUO_TRY(const std::vector<float> second, float_values(b_hh));
+  weights.input = pack(std::span(&w_ih, 1), kernels_);
+  weights.hidden = pack(std::span(&w_hh, 1), kernels_);
+  std::vector<float> bias = float_values(b_ih);
+  const std::vector<float> second = float_values(b_hh);
   assert(bias.size() == second.size());
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += second[i];
   set_bias(weights.input, bias);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/network.h"
+#include "compute/cpu/quant_kernels.h"
 
 namespace continuo::compute::cpu {
 
@@ -55,9 +56,11 @@ struct Kernels {
   /// gates [4 width] before their activations, order i, f, g, o; updates cell and hidden [width].
   void (*lstm_cell)(const float* gates, std::int64_t width, float* cell, float* hidden);
   void (*float_to_half)(const float* x, std::int64_t count, std::uint16_t* y);
+  const QuantKernels* quant;
 };
 
 const Kernels& portable_kernels();
+const QuantKernels& portable_quant_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();

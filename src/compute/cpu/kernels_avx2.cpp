@@ -1,9 +1,13 @@
 #if defined(__x86_64__)
 #define CONTINUO_LANES 8
-#define CONTINUO_ISA_NAME "avx2"
 #include "compute/cpu/kernels_simd.h"
+//
+#include "compute/cpu/quant_simd.h"
 
 namespace continuo::compute::cpu {
-const Kernels& avx2_kernels() { return table; }
+const Kernels& avx2_kernels() {
+  static constexpr Kernels table{"avx2", true, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, float_to_half, &quant_table};
+  return table;
+}
 }  // namespace continuo::compute::cpu
 #endif

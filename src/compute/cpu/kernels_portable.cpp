@@ -4,12 +4,11 @@
 
 #include "base/half.h"
 #include "compute/cpu/kernels.h"
+#include "compute/cpu/portable_math.h"
 
 namespace continuo::compute::cpu {
 
-namespace {
-
-float apply(Activation activation, float x) {
+float apply_activation(Activation activation, float x) {
   switch (activation) {
     case Activation::none: return x;
     case Activation::relu: return x > 0.0F ? x : 0.0F;
@@ -20,6 +19,8 @@ float apply(Activation activation, float x) {
   }
   return x;
 }
+
+namespace {
 
 void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
@@ -35,7 +36,7 @@ void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::i
       for (std::int64_t lane = 0; lane < width; ++lane) {
         float value = sums[lane];
         if (task.bias != nullptr) value += task.bias[first + lane];
-        value = apply(task.after, value);
+        value = apply_activation(task.after, value);
         if (task.residual != nullptr) value += task.residual[row * task.residual_stride + first + lane];
         task.y[row * task.y_stride + first + lane] = value;
       }
@@ -99,7 +100,7 @@ void rms_norm(const float* x, const float* gain, float epsilon, std::int64_t wid
 }
 
 void activate(Activation activation, const float* x, std::int64_t count, float* y) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = apply(activation, x[i]);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = apply_activation(activation, x[i]);
 }
 
 float sigmoid(float x) { return 1.0F / (1.0F + std::exp(-x)); }
@@ -122,7 +123,8 @@ void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half};
+  static const QuantKernels& quant = portable_quant_kernels();
+  static const Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half, &quant};
   return table;
 }
 

@@ -300,8 +300,6 @@ void float_to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::uint16_t>(_cvtss_sh(x[i], 0));
 }
 
-constexpr Kernels table{CONTINUO_ISA_NAME, true, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, float_to_half};
-
 }  // namespace
 
 }  // namespace continuo::compute::cpu

@@ -23,27 +23,21 @@ void put_in_panel(PackedMatrix& matrix, std::int64_t out, std::span<const float>
   }
 }
 
-Result<std::vector<float>> float_values(const TensorView& tensor) {
-  if (tensor.type != DType::f32 && tensor.type != DType::f16 && tensor.type != DType::bf16) {
-    return fail(ErrorCode::unsupported, "weights of type {} cannot be computed with yet; convert the model with --type f16",
-                name_of(tensor.type));
-  }
+std::vector<float> float_values(const TensorView& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.shape.elements()));
   tensor.to_float(values);
   return values;
 }
 
-Result<PackedMatrix> pack(std::span<const TensorView> weights, bool keep_half) {
+PackedMatrix pack(std::span<const TensorView> weights, const Kernels& kernels) {
   std::int64_t out = 0;
-  bool half = keep_half;
+  bool half = kernels.half_panels, one_type = true;
   for (const TensorView& weight : weights) {
-    if (weight.type != DType::f32 && weight.type != DType::f16 && weight.type != DType::bf16) {
-      return fail(ErrorCode::unsupported, "weights of type {} cannot be computed with yet; convert the model with --type f16",
-                  name_of(weight.type));
-    }
     out += weight.shape[0];
     half = half && is_half(weight);
+    one_type = one_type && weight.type == weights[0].type;
   }
+  if (one_type && quant_kind(weights[0].type) != QuantKind::none) return pack_blocks(weights, *kernels.quant);
   const std::int64_t in = weights[0].shape[1];
   if (half) {
     // The common large case without a detour through float: move the 16-bit values as they are.
@@ -71,10 +65,7 @@ Result<PackedMatrix> pack(std::span<const TensorView> weights, bool keep_half) {
   std::int64_t first = 0;
   return pack_rows(out, in, false, [&](std::int64_t o, std::span<float> values) {
     while (o - first >= weights[which].shape[0]) first += weights[which++].shape[0];
-    const TensorView& weight = weights[which];
-    const auto bytes = static_cast<std::size_t>(in * block_size(weight.type).bytes);
-    TensorView row{weight.type, Shape{in}, weight.data.subspan(static_cast<std::size_t>(o - first) * bytes, bytes)};
-    row.to_float(values);
+    weights[which].row(o - first).to_float(values);
   });
 }
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "base/error.h"
 #include "base/tensor.h"
 #include "compute/cpu/arena.h"
+#include "compute/cpu/kernels.h"
 
 namespace continuo::compute::cpu {
 
@@ -16,26 +16,31 @@ struct PackedMatrix {
   std::int64_t in = 0;
   std::int64_t out = 0;
   bool half = false;
+  QuantKind quant = QuantKind::none;
   AlignedBytes panels;
+  AlignedBytes scales;      // of quantised panels
   std::vector<float> bias;  // empty, or one for each output channel of all panels
 
   std::int64_t panel_count() const;
-  std::int64_t bytes() const { return static_cast<std::int64_t>(panels.size()); }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(panels.size() + scales.size()); }
 };
 
 /// Packs rows produced one at a time: row(o, values) writes the `in` weights of output channel o.
 template <class RowFunction>
 PackedMatrix pack_rows(std::int64_t out, std::int64_t in, bool half, RowFunction&& row);
 
-/// Stacks weights [out_i, in] along out. keep_half: whether the kernels read f16 directly.
-/// Errors: a type that is not supported yet.
-Result<PackedMatrix> pack(std::span<const TensorView> weights, bool keep_half);
+/// Stacks weights [out_i, in] along out. Weights of one block type stay quantised, f16 stays f16 if the kernels read it;
+/// everything else, and stacks of several types, become f32.
+PackedMatrix pack(std::span<const TensorView> weights, const Kernels& kernels);
+
+QuantKind quant_kind(DType type);
+/// pack() for weights that all have the same block type.
+PackedMatrix pack_blocks(std::span<const TensorView> weights, const QuantKernels& kernels);
 
 /// Fills in the bias [out] (padded to whole panels).
 void set_bias(PackedMatrix& matrix, std::span<const float> bias);
 
-/// The values of an f32, f16 or bf16 tensor; an error for other types.
-Result<std::vector<float>> float_values(const TensorView& tensor);
+std::vector<float> float_values(const TensorView& tensor);
 
 /// Whether a tensor's values are exactly representable in f16 because it is stored so.
 inline bool is_half(const TensorView& tensor) { return tensor.type == DType::f16; }

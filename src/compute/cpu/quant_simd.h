@@ -1,0 +1,228 @@
+// The vectorised products with quantised weights; included after kernels_simd.h, once in each translation unit.
+
+namespace continuo::compute::cpu {
+
+namespace {
+
+void finish_lanes(const QuantGemm& task, std::int64_t row, std::int64_t panel, const Floats* sums) {
+  for (int v = 0; v < panel_vectors; ++v) {
+    const std::int64_t column = panel * panel_width + v * lanes;
+    Floats value = sums[v];
+    if (task.bias != nullptr) value += load(task.bias + column);
+    value = apply(task.after, value);
+    const float* residual = task.residual == nullptr ? nullptr : task.residual + row * task.residual_stride + column;
+    float* y = task.y + row * task.y_stride + column;
+    if (column + lanes <= task.n) {
+      if (residual != nullptr) value += load(residual);
+      store(y, value);
+    } else {
+      for (int lane = 0; lane < lanes && column + lane < task.n; ++lane) y[lane] = value[lane] + (residual == nullptr ? 0.0F : residual[lane]);
+    }
+  }
+}
+
+std::int32_t four_bytes(const std::byte* p) {
+  std::int32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return word;
+}
+
+template <class Integers>
+Floats to_floats(Integers x) {
+  return __builtin_convertvector(__builtin_bit_cast(Ints, x), Floats);
+}
+
+#if CONTINUO_LANES == 16
+
+constexpr int quant_rows = 8;
+
+/// `rows` rows by one panel. vpdpbusd multiplies four unsigned weights with four signed activations and adds them to each channel's
+/// integer sum, which starts at what the weights' offset costs.
+template <int rows, QuantKind kind>
+void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
+  constexpr int offset = kind == QuantKind::q8 ? 128 : kind == QuantKind::q4 ? 8 : 0;
+  Floats sums[rows];
+  for (Floats& sum : sums) sum = all(0.0F);
+  const std::int64_t first = panel * task.blocks;
+  const std::byte* payload = task.payload + first * payload_bytes(kind);
+  const std::byte* x = task.x + row * task.blocks * quant_block;
+  const std::int64_t x_stride = task.blocks * quant_block;
+  const __m512i nibble = _mm512_set1_epi8(15);
+  for (std::int64_t b = 0; b < task.blocks; ++b, payload += payload_bytes(kind)) {
+    __m512i product[rows];
+    for (int r = 0; r < rows; ++r) product[r] = _mm512_set1_epi32(-offset * task.x_sums[(row + r) * task.blocks + b]);
+    if constexpr (kind == QuantKind::q8) {
+      for (int group = 0; group < 8; ++group) {
+        const __m512i w = _mm512_loadu_si512(payload + group * 64);
+        for (int r = 0; r < rows; ++r) {
+          product[r] = _mm512_dpbusd_epi32(product[r], w, _mm512_set1_epi32(four_bytes(x + r * x_stride + b * quant_block + group * 4)));
+        }
+      }
+    } else {
+      for (int group = 0; group < 4; ++group) {
+        const __m512i both = _mm512_loadu_si512(payload + group * 64);
+        const __m512i low = _mm512_and_si512(both, nibble);
+        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble);
+        for (int r = 0; r < rows; ++r) {
+          const std::byte* values = x + r * x_stride + b * quant_block + group * 4;
+          product[r] = _mm512_dpbusd_epi32(product[r], low, _mm512_set1_epi32(four_bytes(values)));
+          product[r] = _mm512_dpbusd_epi32(product[r], high, _mm512_set1_epi32(four_bytes(values + 16)));
+        }
+      }
+    }
+    if constexpr (kind == QuantKind::q4_min) {
+      const Floats scale = load(task.scales_f32 + (first + b) * 2 * panel_width);
+      const Floats minimum = load(task.scales_f32 + (first + b) * 2 * panel_width + panel_width);
+      for (int r = 0; r < rows; ++r) {
+        const std::int64_t at = (row + r) * task.blocks + b;
+        const Floats whole = to_floats(product[r]) * scale - minimum * static_cast<float>(task.x_sums[at]);
+        sums[r] += whole * task.x_scales[at];
+      }
+    } else {
+      const Floats scale = load_half(task.scales + (first + b) * panel_width);
+      for (int r = 0; r < rows; ++r) {
+        sums[r] += to_floats(product[r]) * (scale * task.x_scales[(row + r) * task.blocks + b]);
+      }
+    }
+  }
+  for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums + r);
+}
+
+constexpr int q8_group = 4, q8_bits = 8;
+
+#else
+
+constexpr int quant_rows = 4;
+
+/// 4-bit weights, `rows` rows by one panel (two vectors of 8 channels). maddubs adds pairs of unsigned weights times signed
+/// activations in 16 bits; a block's eight of them stay within range: 8 x 2 x 15 x 127 = 30,480.
+template <int rows, QuantKind kind>
+void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
+  Floats sums[rows][2];
+  for (auto& sum : sums) sum[0] = sum[1] = all(0.0F);
+  const std::int64_t first = panel * task.blocks;
+  const std::byte* payload = task.payload + first * payload_bytes(kind);
+  const __m256i nibble = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+  for (std::int64_t b = 0; b < task.blocks; ++b, payload += payload_bytes(kind)) {
+    for (int v = 0; v < 2; ++v) {
+      __m256i product[rows];
+      if constexpr (kind == QuantKind::q8) {
+        // 16-bit activations: pmaddwd multiplies pairs exactly; 32 products of 127 x 32767 stay far within 32 bits.
+        const std::byte* x = task.x + row * task.blocks * quant_block * 2;
+        for (int r = 0; r < rows; ++r) product[r] = _mm256_setzero_si256();
+        for (int pair = 0; pair < 16; ++pair) {
+          const __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(payload + pair * 32 + v * 16)));
+          for (int r = 0; r < rows; ++r) {
+            const std::byte* values = x + ((r * task.blocks + b) * quant_block + pair * 2) * 2;
+            product[r] = _mm256_add_epi32(product[r], _mm256_madd_epi16(w, _mm256_set1_epi32(four_bytes(values))));
+          }
+        }
+      } else {
+        const std::byte* x = task.x + row * task.blocks * quant_block;
+        __m256i narrow[rows];
+        for (int r = 0; r < rows; ++r) narrow[r] = _mm256_setzero_si256();
+        for (int group = 0; group < 4; ++group) {
+          const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(payload + group * 64 + v * 32));
+          const __m256i low = _mm256_and_si256(both, nibble);
+          const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), nibble);
+          for (int r = 0; r < rows; ++r) {
+            const std::byte* values = x + (r * task.blocks + b) * quant_block + group * 4;
+            narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(low, _mm256_set1_epi32(four_bytes(values))));
+            narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(high, _mm256_set1_epi32(four_bytes(values + 16))));
+          }
+        }
+        for (int r = 0; r < rows; ++r) {
+          product[r] = _mm256_madd_epi16(narrow[r], ones);
+          if constexpr (kind == QuantKind::q4) {
+            product[r] = _mm256_sub_epi32(product[r], _mm256_set1_epi32(8 * task.x_sums[(row + r) * task.blocks + b]));
+          }
+        }
+      }
+      if constexpr (kind == QuantKind::q4_min) {
+        const Floats scale = load(task.scales_f32 + (first + b) * 2 * panel_width + v * lanes);
+        const Floats minimum = load(task.scales_f32 + (first + b) * 2 * panel_width + panel_width + v * lanes);
+        for (int r = 0; r < rows; ++r) {
+          const std::int64_t at = (row + r) * task.blocks + b;
+          const Floats whole = to_floats(product[r]) * scale - minimum * static_cast<float>(task.x_sums[at]);
+          sums[r][v] += whole * task.x_scales[at];
+        }
+      } else {
+        const Floats scale = load_half(task.scales + (first + b) * panel_width + v * lanes);
+        for (int r = 0; r < rows; ++r) {
+          sums[r][v] += to_floats(product[r]) * (scale * task.x_scales[(row + r) * task.blocks + b]);
+        }
+      }
+    }
+  }
+  for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums[r]);
+}
+
+constexpr int q8_group = 2, q8_bits = 16;
+
+#endif
+
+template <QuantKind kind>
+void quant_rows_of(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  // Panels outside, rows inside: a panel's weights are fetched once and serve all rows from the cache.
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    std::int64_t row = row_begin;
+    for (; row_end - row >= quant_rows; row += quant_rows) quant_tile<quant_rows, kind>(task, row, panel);
+    switch (row_end - row) {
+#if CONTINUO_LANES == 16
+      case 7: quant_tile<7, kind>(task, row, panel); break;
+      case 6: quant_tile<6, kind>(task, row, panel); break;
+      case 5: quant_tile<5, kind>(task, row, panel); break;
+      case 4: quant_tile<4, kind>(task, row, panel); break;
+#endif
+      case 3: quant_tile<3, kind>(task, row, panel); break;
+      case 2: quant_tile<2, kind>(task, row, panel); break;
+      case 1: quant_tile<1, kind>(task, row, panel); break;
+      default: break;
+    }
+  }
+}
+
+void quant_gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+  switch (task.kind) {
+    case QuantKind::q8: quant_rows_of<QuantKind::q8>(task, row_begin, row_end, panel_begin, panel_end); break;
+    case QuantKind::q4: quant_rows_of<QuantKind::q4>(task, row_begin, row_end, panel_begin, panel_end); break;
+    case QuantKind::q4_min: quant_rows_of<QuantKind::q4_min>(task, row_begin, row_end, panel_begin, panel_end); break;
+    case QuantKind::none: break;
+  }
+}
+
+void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, float* scales, std::int32_t* sums) {
+  const float limit = bits == 8 ? 127.0F : 32767.0F;
+  const Floats magic = all(12582912.0F);  // 1.5 x 2^23: adding it rounds to the nearest integer
+  for (std::int64_t b = 0; b < blocks; ++b, x += quant_block) {
+    Floats top = all(0.0F);
+    for (int i = 0; i < quant_block; i += lanes) {
+      const Floats value = load(x + i);
+      const Floats magnitude = value < 0.0F ? -value : value;
+      top = magnitude > top ? magnitude : top;
+    }
+    float largest = 0.0F;
+    for (int lane = 0; lane < lanes; ++lane) largest = top[lane] > largest ? top[lane] : largest;
+    const float inverse = largest > 0.0F ? limit / largest : 0.0F;
+    Floats total = all(0.0F);
+    for (int i = 0; i < quant_block; i += lanes) {
+      const Floats rounded = (load(x + i) * inverse + magic) - magic;
+      total += rounded;
+      if (bits == 8) {
+        using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
+        *reinterpret_cast<Bytes*>(values + b * quant_block + i) = __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
+      } else {
+        using Words = std::int16_t __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
+        *reinterpret_cast<Words*>(values + (b * quant_block + i) * 2) = __builtin_convertvector(__builtin_convertvector(rounded, Ints), Words);
+      }
+    }
+    scales[b] = largest / limit;
+    sums[b] = static_cast<std::int32_t>(sum_of(total));  // at most 32 x 32767: exact in a float
+  }
+}
+
+constexpr QuantKernels quant_table{q8_group, q8_bits, quant_gemm, quantise};
+
+}  // namespace
+
+}  // namespace continuo::compute::cpu
