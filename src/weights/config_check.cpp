@@ -104,8 +104,8 @@ void check_codec(Checker& check, const CodecConfig& codec) {
   for (const int ratio : codec.ratios) check.whole("an entry of codec.ratios", ratio, 1, 64);
   if (!check.good()) return;
   const int channels = codec.filters << codec.ratios.size();
-  check.require(channels <= width_max, "codec.filters {} with {} ratios make {} channels; at most {} are accepted",
-                codec.filters, codec.ratios.size(), channels, width_max);
+  check.require(channels <= width_max, "codec.filters {} with {} ratios make {} channels; at most {} are accepted", codec.filters,
+                codec.ratios.size(), channels, width_max);
   std::int64_t hop = 1;
   for (const int ratio : codec.ratios) hop *= ratio;  // at most 64^8 = 2^48
   check.require(hop <= 1 << 16 && hop <= codec.sample_rate, "codec.ratios make frames of {} samples at {} samples a second", hop,

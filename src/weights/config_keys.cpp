@@ -177,8 +177,10 @@ class KeyReader {
     (*this)(key, text);
     if (!status_) return;
     const auto parsed = parse(text);
-    if (!parsed) complain("key '{}' is '{}', which this version does not know", key, printable(text));
-    else value = *parsed;
+    if (!parsed)
+      complain("key '{}' is '{}', which this version does not know", key, printable(text));
+    else
+      value = *parsed;
   }
   template <class... Args>
   void complain(fmt::format_string<Args...> format, Args&&... args) {

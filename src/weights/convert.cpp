@@ -33,7 +33,7 @@ class TensorSink {
     for (const float value : values) {
       const std::uint16_t half = float_to_half(value);
       if ((half & 0x7FFFU) == half_infinity) {
-        return fail(ErrorCode::unsupported, "tensor '{}' holds {}, which is beyond the range of f16: convert with --type f32",
+        return fail(ErrorCode::unsupported, "tensor '{}' holds {}, which is beyond the range of f16: convert to f32 instead",
                     spec_.name, value);
       }
       halves_.push_back(half);
@@ -62,7 +62,8 @@ ModelConfig with_options(ModelConfig config, const ConvertOptions& options) {
 
 Status convert_huggingface(const std::string& folder, const std::string& output, const ConvertOptions& options) {
   if (options.type != DType::f32 && options.type != DType::f16) {
-    return fail(ErrorCode::unsupported, "converting to {} is not supported by this version yet; f32 and f16 are", name_of(options.type));
+    return fail(ErrorCode::unsupported, "converting to {} is not supported by this version yet; f32 and f16 are",
+                name_of(options.type));
   }
   CONTINUO_TRY(const HuggingFaceModel model, HuggingFaceModel::open(folder));
   const ModelConfig config = with_options(model.config(), options);

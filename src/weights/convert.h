@@ -11,11 +11,11 @@
 namespace continuo::weights {
 
 struct ConvertOptions {
-  DType type = DType::f32;                      // of the matrices and tables: f32 or f16
-  std::string license, name, source;            // empty: what the folder says
+  DType type = DType::f32;            // of the matrices and tables: f32 or f16
+  std::string license, name, source;  // empty: what the folder says
   std::string description;
   std::function<void(double fraction)> progress;  // called on this thread; fraction of the bytes written
-  std::function<bool()> cancelled;              // asked between pieces
+  std::function<bool()> cancelled;                // asked between pieces
 };
 
 /// Refuses values that are not finite, and for f16 values beyond its range, naming the tensor.

@@ -80,10 +80,14 @@ std::string safetensors_of(const Tensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     const std::size_t begin = data.size();
     for (const float value : tensor.values) {
-      if (tensor.dtype == "F32") data += raw(value);
-      else if (tensor.dtype == "F16") data += raw(float_to_half(value));
-      else if (tensor.dtype == "BF16") data += raw(float_to_bfloat(value));
-      else data += raw(static_cast<std::int64_t>(value));
+      if (tensor.dtype == "F32")
+        data += raw(value);
+      else if (tensor.dtype == "F16")
+        data += raw(float_to_half(value));
+      else if (tensor.dtype == "BF16")
+        data += raw(float_to_bfloat(value));
+      else
+        data += raw(static_cast<std::int64_t>(value));
     }
     header[name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
   }
@@ -95,8 +99,8 @@ std::string spiece_of(int pieces) {
   for (int i = 0; i < pieces; ++i) {
     const std::string text = i == 0 ? "<pad>" : i == 1 ? "</s>" : i == 2 ? "<unk>" : std::string(1, static_cast<char>('a' + i));
     std::string piece = "\x0A" + std::string(1, static_cast<char>(text.size())) + text;
-    piece += "\x15" + raw(-1.0F);                                              // score
-    piece += "\x18" + std::string(1, i < 2 ? '\3' : i == 2 ? '\2' : '\1');     // control, unknown or normal
+    piece += "\x15" + raw(-1.0F);                                           // score
+    piece += "\x18" + std::string(1, i < 2 ? '\3' : i == 2 ? '\2' : '\1');  // control, unknown or normal
     proto += "\x0A" + std::string(1, static_cast<char>(piece.size())) + piece;
   }
   return proto;
@@ -123,14 +127,29 @@ ModelConfig small_config() {
 }
 
 SmallCheckpoint::SmallCheckpoint() : spiece(spiece_of(10)) {
-  config = {{"model_type", "musicgen"},
-            {"text_encoder", {{"model_type", "t5"}, {"d_model", 6}, {"d_kv", 3}, {"d_ff", 8}, {"num_layers", 2}, {"num_heads", 2},
-                              {"vocab_size", 12}}},
-            {"audio_encoder", {{"model_type", "encodec"}, {"sampling_rate", 1000}, {"num_filters", 2}, {"hidden_size", 3},
-                               {"upsampling_ratios", {3, 2}}, {"use_causal_conv", false}, {"codebook_size", 4},
-                               {"use_conv_shortcut", false}, {"chunk_length_s", nullptr}}},
-            {"decoder", {{"model_type", "musicgen_decoder"}, {"hidden_size", 8}, {"num_hidden_layers", 2}, {"num_attention_heads", 2},
-                         {"ffn_dim", 12}, {"num_codebooks", 2}, {"vocab_size", 4}, {"pad_token_id", 4}}}};
+  config = {
+      {"model_type", "musicgen"},
+      {"text_encoder",
+       {{"model_type", "t5"}, {"d_model", 6}, {"d_kv", 3}, {"d_ff", 8}, {"num_layers", 2}, {"num_heads", 2}, {"vocab_size", 12}}},
+      {"audio_encoder",
+       {{"model_type", "encodec"},
+        {"sampling_rate", 1000},
+        {"num_filters", 2},
+        {"hidden_size", 3},
+        {"upsampling_ratios", {3, 2}},
+        {"use_causal_conv", false},
+        {"codebook_size", 4},
+        {"use_conv_shortcut", false},
+        {"chunk_length_s", nullptr}}},
+      {"decoder",
+       {{"model_type", "musicgen_decoder"},
+        {"hidden_size", 8},
+        {"num_hidden_layers", 2},
+        {"num_attention_heads", 2},
+        {"ffn_dim", 12},
+        {"num_codebooks", 2},
+        {"vocab_size", 4},
+        {"pad_token_id", 4}}}};
   const ModelConfig expected = small_config();
   const auto names = huggingface_names(expected);
   float next = 0.25F;

@@ -19,9 +19,7 @@ namespace limits = gguf_limits;
 constexpr std::uint64_t key_bytes_min = 8 + 1 + 4 + 1;
 constexpr std::uint64_t tensor_bytes_min = 8 + 1 + 4 + 8 + 4 + 8;
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 struct Header {
   std::uint64_t tensors = 0;
@@ -64,7 +62,8 @@ class Walk {
 Result<Header> Walk::header() {
   const auto magic = cursor_.take(4);
   if (!magic || text_of(*magic) != "GGUF") {
-    return corrupt("this is not a GGUF model file (it does not begin with the letters GGUF); `continuo convert` makes one of a checkpoint");
+    return corrupt(
+        "this is not a GGUF model file (it does not begin with the letters GGUF); `continuo convert` makes one of a checkpoint");
   }
   const auto version = cursor_.number<std::uint32_t>();
   if (!version) return ends("the version number");
@@ -190,8 +189,8 @@ Result<TensorInfo> Walk::tensor(std::uint64_t index) {
   if (!type) return corrupt("{} has the unknown type {}", where, *number);
   const Shape& shape = info.tensor.shape;
   if (shape[shape.rank - 1] % type->block.elements != 0) {
-    return corrupt("{} has rows of {}, not a multiple of the {} elements in a block of its type {}", where,
-                   shape[shape.rank - 1], type->block.elements, type->name);
+    return corrupt("{} has rows of {}, not a multiple of the {} elements in a block of its type {}", where, shape[shape.rank - 1],
+                   type->block.elements, type->name);
   }
   const auto bytes = byte_count(shape, type->block);
   if (!bytes) return corrupt("{} has the impossible shape {}", where, shape.to_string());
@@ -224,8 +223,10 @@ Status place(const Walk& walk, std::vector<TensorInfo>& infos, std::span<const s
       return walk.corrupt("tensor '{}' begins at offset {}, which is not aligned to {}", name, info.offset, alignment);
     }
     if (info.offset > data.size() || info.bytes > data.size() - info.offset) {
-      return walk.corrupt("tensor '{}' needs {} bytes at offset {}, but the file has only {} bytes of data; it is truncated or "
-                          "damaged", name, info.bytes, info.offset, data.size());
+      return walk.corrupt(
+          "tensor '{}' needs {} bytes at offset {}, but the file has only {} bytes of data; it is truncated or "
+          "damaged",
+          name, info.bytes, info.offset, data.size());
     }
     info.tensor.data = data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.bytes));
   }
@@ -235,7 +236,8 @@ Status place(const Walk& walk, std::vector<TensorInfo>& infos, std::span<const s
   std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->offset < b->offset; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (order[i]->offset < order[i - 1]->offset + order[i - 1]->bytes) {
-      return walk.corrupt("tensors '{}' and '{}' overlap", printable(order[i - 1]->tensor.name), printable(order[i]->tensor.name));
+      return walk.corrupt("tensors '{}' and '{}' overlap", printable(order[i - 1]->tensor.name),
+                          printable(order[i]->tensor.name));
     }
   }
   return {};

@@ -24,10 +24,10 @@ namespace continuo::weights {
 namespace gguf_limits {
 inline constexpr std::uint64_t keys = 4096;
 inline constexpr std::uint64_t tensors = 65536;
-inline constexpr std::uint64_t name_bytes = 256;          // of a key
-inline constexpr std::uint64_t tensor_name_bytes = 63;    // ggml's GGML_MAX_NAME without its terminator
-inline constexpr std::uint64_t string_bytes = 1U << 20;   // chat templates of other families are long
-inline constexpr std::uint64_t array_elements = 1U << 24; // a tokenizer's bytes; 16 Mi
+inline constexpr std::uint64_t name_bytes = 256;           // of a key
+inline constexpr std::uint64_t tensor_name_bytes = 63;     // ggml's GGML_MAX_NAME without its terminator
+inline constexpr std::uint64_t string_bytes = 1U << 20;    // chat templates of other families are long
+inline constexpr std::uint64_t array_elements = 1U << 24;  // a tokenizer's bytes; 16 Mi
 inline constexpr std::uint64_t alignment_min = 8;
 inline constexpr std::uint64_t alignment_max = 4096;
 }  // namespace gguf_limits
@@ -44,7 +44,7 @@ struct GgufTensor {
   std::string name;
   std::uint32_t type_number = 0;
   GgmlType type{};
-  Shape shape;                      // row-major: the reverse of the file's order
+  Shape shape;  // row-major: the reverse of the file's order
   std::span<const std::byte> data;
 };
 

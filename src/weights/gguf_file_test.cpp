@@ -49,9 +49,7 @@ struct Malformed {
   const char* reason;  // part of the sentence
 };
 
-void set_alignment(GgufBytes& file, std::uint32_t value) {
-  file.keys.push_back(gguf_key("general.alignment", 4, raw(value)));
-}
+void set_alignment(GgufBytes& file, std::uint32_t value) { file.keys.push_back(gguf_key("general.alignment", 4, raw(value))); }
 
 const std::uint64_t huge = std::uint64_t{1} << 62;
 
@@ -72,20 +70,23 @@ const Malformed malformed[] = {
     {"key length wraps", [](GgufBytes& f) { f.keys[1] = raw(~std::uint64_t{0}) + "k"; }, "at most 256"},
     {"key of unknown type", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 13, raw(1)); }, "unknown type 13"},
     {"bool of 2", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 7, "\2"); }, "bool with the value 2"},
-    {"string beyond the file", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 8, raw<std::uint64_t>(100000)); }, "ends inside key 'k'"},
+    {"string beyond the file", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 8, raw<std::uint64_t>(100000)); },
+     "ends inside key 'k'"},
     {"string of an exabyte", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 8, raw(huge)); }, "at most 1048576"},
-    {"array of unknown type",
-     [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(99) + raw<std::uint64_t>(1)); }, "array of the unknown type 99"},
+    {"array of unknown type", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(99) + raw<std::uint64_t>(1)); },
+     "array of the unknown type 99"},
     {"array of arrays", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(9) + raw<std::uint64_t>(1)); },
      "array of arrays"},
-    {"array too long", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(11) + raw(huge)); }, "at most 16777216"},
-    {"array beyond the file", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(4) + raw<std::uint64_t>(1U << 20)); },
+    {"array too long", [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(11) + raw(huge)); },
+     "at most 16777216"},
+    {"array beyond the file",
+     [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(4) + raw<std::uint64_t>(1U << 20)); },
      "ends inside key 'k'"},
     {"array of strings beyond the file",
      [](GgufBytes& f) { f.keys[1] = gguf_key("k", 9, raw<std::uint32_t>(8) + raw<std::uint64_t>(1U << 20) + gguf_string("x")); },
      "key 'k'"},
-    {"alignment of another type", [](GgufBytes& f) { f.keys.push_back(gguf_key("general.alignment", 10, raw<std::uint64_t>(32))); },
-     "type u64, not u32"},
+    {"alignment of another type",
+     [](GgufBytes& f) { f.keys.push_back(gguf_key("general.alignment", 10, raw<std::uint64_t>(32))); }, "type u64, not u32"},
     {"alignment 0", [](GgufBytes& f) { set_alignment(f, 0); }, "alignment is 0"},
     {"alignment 24", [](GgufBytes& f) { set_alignment(f, 24); }, "alignment is 24"},
     {"alignment of a gigabyte", [](GgufBytes& f) { set_alignment(f, 1U << 30); }, "alignment is 1073741824"},
@@ -94,10 +95,18 @@ const Malformed malformed[] = {
     {"tensor name not UTF-8", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("\xFF", {6}, 0, 0); }, "not valid UTF-8"},
     {"tensor name too long", [](GgufBytes& f) { f.tensors[0] = gguf_tensor(std::string(64, 't'), {6}, 0, 0); }, "at most 63"},
     {"no dimensions", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {}, 0, 0); }, "0 dimensions"},
-    {"five dimensions", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {1, 1, 1, 1, 1}, 0, 0); }, "5 dimensions"},
+    {"five dimensions",
+     [](GgufBytes& f) {
+       f.tensors[0] = gguf_tensor("first", {1, 1, 1, 1, 1}, 0, 0);
+     },
+     "5 dimensions"},
     {"dimension of 0", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {0}, 0, 0); }, "dimension of 0"},
     {"dimension of -1", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {-1}, 0, 0); }, "dimension of -1"},
-    {"product wraps", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {1LL << 32, 1LL << 32}, 0, 0); }, "impossible shape"},
+    {"product wraps",
+     [](GgufBytes& f) {
+       f.tensors[0] = gguf_tensor("first", {1LL << 32, 1LL << 32}, 0, 0);
+     },
+     "impossible shape"},
     {"bytes wrap", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {1LL << 62}, 0, 0); }, "impossible shape"},
     {"unknown tensor type", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {6}, 77, 0); }, "unknown type 77"},
     {"removed tensor type", [](GgufBytes& f) { f.tensors[0] = gguf_tensor("first", {32}, 4, 0); }, "unknown type 4"},

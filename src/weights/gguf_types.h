@@ -12,7 +12,19 @@
 namespace continuo::weights {
 
 enum class GgufType : std::uint32_t {
-  u8 = 0, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64,
+  u8 = 0,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  string,
+  array,
+  u64,
+  i64,
+  f64,
 };
 
 std::optional<GgufType> gguf_type_from_number(std::uint32_t number);

@@ -33,8 +33,8 @@ struct GgufWriter::Impl {
   std::unique_ptr<gguf_context, FreeGguf> gguf{gguf_init_empty()};
   std::vector<Announced> tensors;
   std::set<std::string> names;
-  std::size_t current = 0;   // tensor being written
-  std::size_t written = 0;   // bytes of it
+  std::size_t current = 0;  // tensor being written
+  std::size_t written = 0;  // bytes of it
 };
 
 GgufWriter::GgufWriter() : impl_(std::make_unique<Impl>()) {}
@@ -45,9 +45,7 @@ GgufWriter::~GgufWriter() = default;
 void GgufWriter::set(const char* key, std::uint32_t value) { gguf_set_val_u32(impl_->gguf.get(), key, value); }
 void GgufWriter::set(const char* key, float value) { gguf_set_val_f32(impl_->gguf.get(), key, value); }
 void GgufWriter::set(const char* key, bool value) { gguf_set_val_bool(impl_->gguf.get(), key, value); }
-void GgufWriter::set(const char* key, const std::string& value) {
-  gguf_set_val_str(impl_->gguf.get(), key, value.c_str());
-}
+void GgufWriter::set(const char* key, const std::string& value) { gguf_set_val_str(impl_->gguf.get(), key, value.c_str()); }
 void GgufWriter::set(const char* key, const std::vector<int>& values) {
   gguf_set_arr_data(impl_->gguf.get(), key, GGUF_TYPE_INT32, values.data(), values.size());
 }
@@ -65,8 +63,8 @@ Status GgufWriter::add_tensor(const std::string& name, DType type, const Shape& 
 }
 
 Status GgufWriter::begin(AtomicFile& file) {
-  const ggml_init_params params{.mem_size = ggml_tensor_overhead() * (impl_->tensors.size() + 1),
-                                .mem_buffer = nullptr, .no_alloc = true};
+  const ggml_init_params params{
+      .mem_size = ggml_tensor_overhead() * (impl_->tensors.size() + 1), .mem_buffer = nullptr, .no_alloc = true};
   const std::unique_ptr<ggml_context, FreeGgml> context(ggml_init(params));
   if (context == nullptr) return fail(ErrorCode::io, "cannot write {}: out of memory for the header", file.path());
   for (const Announced& tensor : impl_->tensors) {

@@ -26,8 +26,8 @@ class GgufWriter {
   void set(const char* key, float value);
   void set(const char* key, bool value);
   void set(const char* key, const std::string& value);
-  void set(const char* key, const std::vector<int>& values);      // i32[]
-  void set_bytes(const char* key, const std::string& bytes);       // u8[]
+  void set(const char* key, const std::vector<int>& values);  // i32[]
+  void set_bytes(const char* key, const std::string& bytes);  // u8[]
 
   /// Announces a tensor. Names are distinct and at most 63 bytes; rows are whole blocks.
   Status add_tensor(const std::string& name, DType type, const Shape& shape);

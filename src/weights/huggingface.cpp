@@ -74,8 +74,10 @@ Status HuggingFaceModel::open_files() {
   const std::string index_path = folder_ + "/model.safetensors.index.json";
   if (!exists(index_path)) {
     if (exists(folder_ + "/pytorch_model.bin") || exists(folder_ + "/pytorch_model.bin.index.json")) {
-      return fail(ErrorCode::unsupported, "{} holds its weights as pytorch_model.bin, which is not supported by this version yet; "
-                  "model.safetensors is", folder_);
+      return fail(ErrorCode::unsupported,
+                  "{} holds its weights as pytorch_model.bin, which is not supported by this version yet; "
+                  "model.safetensors is",
+                  folder_);
     }
     return fail(ErrorCode::not_found, "{} has no model.safetensors", folder_);
   }
@@ -84,12 +86,14 @@ Status HuggingFaceModel::open_files() {
   std::set<std::string> names;
   if (map != index.end() && map->is_object()) {
     for (const auto& [tensor, file] : map->items()) {
-      if (!file.is_string()) return fail(ErrorCode::corrupt_file, "{}: weight_map holds something that is not a name", index_path);
+      if (!file.is_string())
+        return fail(ErrorCode::corrupt_file, "{}: weight_map holds something that is not a name", index_path);
       names.insert(file.get<std::string>());
     }
   }
   if (names.empty() || names.size() > files_max) {
-    return fail(ErrorCode::corrupt_file, "{}: weight_map names {} files; 1 to {} are accepted", index_path, names.size(), files_max);
+    return fail(ErrorCode::corrupt_file, "{}: weight_map names {} files; 1 to {} are accepted", index_path, names.size(),
+                files_max);
   }
   for (const std::string& name : names) {
     if (name.find('/') != std::string::npos || !name.ends_with(".safetensors")) {
@@ -126,7 +130,7 @@ Status HuggingFaceModel::resolve() {
 }
 
 Result<HuggingFaceModel::Place> HuggingFaceModel::find(const TensorSpec& spec, const SourceTensor& source,
-                                                        std::unordered_map<std::string, std::size_t>& unused) {
+                                                       std::unordered_map<std::string, std::size_t>& unused) {
   static constexpr std::array<std::pair<const char*, const char*>, 2> normed = {
       {{".weight_v", ".weight_g"}, {".parametrizations.weight.original1", ".parametrizations.weight.original0"}}};
   Place place;
@@ -148,7 +152,8 @@ Result<HuggingFaceModel::Place> HuggingFaceModel::find(const TensorSpec& spec, c
     found = true;
     place.name = source.name + v;
     place.gain = source.name + g;
-    if (!use(place.gain, place.gain_file)) return fail(ErrorCode::corrupt_file, "{}: tensor '{}' is missing", folder_, place.gain);
+    if (!use(place.gain, place.gain_file))
+      return fail(ErrorCode::corrupt_file, "{}: tensor '{}' is missing", folder_, place.gain);
     CONTINUO_CHECK(expect(place.gain, place.gain_file, Shape{spec.shape[0], 1, 1}));
   }
   if (!found) {
@@ -167,7 +172,8 @@ Status HuggingFaceModel::expect(const std::string& name, std::size_t file, const
                 shape_text(entry.shape), shape.to_string());
   }
   if (entry.dtype != "F32" && entry.dtype != "F16" && entry.dtype != "BF16") {
-    return fail(ErrorCode::unsupported, "{}: tensor '{}' has the type {}; F32, F16 and BF16 are supported", folder_, name, entry.dtype);
+    return fail(ErrorCode::unsupported, "{}: tensor '{}' has the type {}; F32, F16 and BF16 are supported", folder_, name,
+                entry.dtype);
   }
   return {};
 }

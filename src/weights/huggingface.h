@@ -31,8 +31,8 @@ class HuggingFaceModel {
  private:
   /// Where a tensor is: one entry, or two that are folded into one.
   struct Place {
-    std::string name;        // in the checkpoint
-    std::string gain;        // of a weight-normed tensor, else empty
+    std::string name;  // in the checkpoint
+    std::string gain;  // of a weight-normed tensor, else empty
     std::size_t file = 0;
     std::size_t gain_file = 0;
   };

@@ -148,15 +148,20 @@ Status read_codec(const json& part, const std::string& path, CodecConfig& codec)
   if (channels != 1) return unsupported(path, "the codec has {} audio channels; only mono codecs are supported", channels);
   if (normalize) return unsupported(path, "the codec normalises its audio, which is not supported");
   if (fields.has("chunk_length_s")) return unsupported(path, "the codec works in chunks of audio, which is not supported");
-  if (norm != "weight_norm") return unsupported(path, "the codec's norm_type is '{}'; only weight_norm is supported", printable(norm));
+  if (norm != "weight_norm")
+    return unsupported(path, "the codec's norm_type is '{}'; only weight_norm is supported", printable(norm));
   if (codebook_width != codec.width) {
-    return unsupported(path, "the codec's codebook_dim {} differs from its hidden_size {}, which is not supported", codebook_width,
-                       codec.width);
+    return unsupported(path, "the codec's codebook_dim {} differs from its hidden_size {}, which is not supported",
+                       codebook_width, codec.width);
   }
-  if (pad_mode == "constant") codec.pad_mode = PadMode::constant;
-  else if (pad_mode == "reflect") codec.pad_mode = PadMode::reflect;
-  else if (pad_mode == "replicate") codec.pad_mode = PadMode::replicate;
-  else return unsupported(path, "the codec's pad_mode '{}' is not supported", printable(pad_mode));
+  if (pad_mode == "constant")
+    codec.pad_mode = PadMode::constant;
+  else if (pad_mode == "reflect")
+    codec.pad_mode = PadMode::reflect;
+  else if (pad_mode == "replicate")
+    codec.pad_mode = PadMode::replicate;
+  else
+    return unsupported(path, "the codec's pad_mode '{}' is not supported", printable(pad_mode));
   return {};
 }
 
@@ -180,8 +185,9 @@ Status read_tokenizer(const std::string& folder, TokenizerConfig& tokenizer) {
   if (!proto && proto.error().code == ErrorCode::not_found) {
     std::error_code ignored;
     const bool json_only = std::filesystem::exists(folder + "/tokenizer.json", ignored);
-    return fail(ErrorCode::not_found, "{}: {}; copy the spiece.model of the T5 that the model was trained with into the folder", folder,
-                json_only ? "there is a tokenizer.json but no spiece.model, which this version needs" : "there is no spiece.model");
+    return fail(
+        ErrorCode::not_found, "{}: {}; copy the spiece.model of the T5 that the model was trained with into the folder", folder,
+        json_only ? "there is a tokenizer.json but no spiece.model, which this version needs" : "there is no spiece.model");
   }
   if (!proto) return forward_error(proto.error());
   const auto summary = inspect_spiece(*proto);
@@ -195,8 +201,9 @@ Status read_tokenizer(const std::string& folder, TokenizerConfig& tokenizer) {
 bool is_repository_name(std::string_view text) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/'; };
   const std::size_t slash = text.find('/');
-  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() && text.find('/', slash + 1) == std::string_view::npos &&
-         text.front() != '.' && text.size() <= 200 && std::all_of(text.begin(), text.end(), plain);
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < text.size() &&
+         text.find('/', slash + 1) == std::string_view::npos && text.front() != '.' && text.size() <= 200 &&
+         std::all_of(text.begin(), text.end(), plain);
 }
 
 void read_names(const json& top, const std::string& folder, ModelConfig& config) {
@@ -220,7 +227,8 @@ Status check_model_type(const json& top, const std::string& path) {
   fields.get("model_type", type);
   CONTINUO_CHECK(fields.take());
   if (type == "musicgen") return {};
-  if (type.empty()) return fail(ErrorCode::unsupported, "{}: the file does not say what kind of model it is (no model_type)", path);
+  if (type.empty())
+    return fail(ErrorCode::unsupported, "{}: the file does not say what kind of model it is (no model_type)", path);
   if (type == "musicgen_melody") {
     return unsupported(path, "this is a melody model (musicgen_melody), which is not supported by this version yet");
   }

@@ -54,7 +54,8 @@ void add_decoder(Names& names, const ModelConfig& config) {
     names.linear(fmt::format("decoder.codebook.{}.embed", k), fmt::format("decoder.model.decoder.embed_tokens.{}", k));
     names.linear(fmt::format("decoder.head.{}", k), fmt::format("decoder.lm_heads.{}", k));
   }
-  static constexpr std::array<std::pair<const char*, const char*>, 2> attentions = {{{"self", "self_attn"}, {"cross", "encoder_attn"}}};
+  static constexpr std::array<std::pair<const char*, const char*>, 2> attentions = {
+      {{"self", "self_attn"}, {"cross", "encoder_attn"}}};
   static constexpr std::array<std::pair<const char*, const char*>, 4> parts = {
       {{"_q", ".q_proj"}, {"_k", ".k_proj"}, {"_v", ".v_proj"}, {"_o", ".out_proj"}}};
   for (int i = 0; i < config.decoder.layers; ++i) {

@@ -11,7 +11,7 @@
 namespace continuo::weights {
 
 struct SourceTensor {
-  std::string name;          // in the checkpoint; of a weight-normed one, without ".weight"
+  std::string name;  // in the checkpoint; of a weight-normed one, without ".weight"
   bool weight_norm = false;
 };
 

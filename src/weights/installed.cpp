@@ -117,8 +117,10 @@ std::vector<std::string> default_model_dirs(const std::string& executable_path) 
   }
   const std::string_view data = environment("XDG_DATA_HOME");
   const std::string_view home = environment("HOME");
-  if (data.starts_with('/')) add_dir(dirs, fs::path(data) / "continuo" / "models");  // the standard ignores relative ones
-  else if (!home.empty()) add_dir(dirs, fs::path(home) / ".local" / "share" / "continuo" / "models");
+  if (data.starts_with('/'))
+    add_dir(dirs, fs::path(data) / "continuo" / "models");  // the standard ignores relative ones
+  else if (!home.empty())
+    add_dir(dirs, fs::path(home) / ".local" / "share" / "continuo" / "models");
   if (!executable_path.empty()) {
     const fs::path folder = fs::path(executable_path).parent_path();
     add_dir(dirs, folder / ".." / "models");

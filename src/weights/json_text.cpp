@@ -19,8 +19,10 @@ int nesting(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -69,36 +71,46 @@ void JsonFields::get(const char* name, int& value) {
   const auto* field = find(name);
   if (field == nullptr) return;
   const auto number = whole_number(*field);
-  if (!number) complain(name, "a whole number of usual size");
-  else value = *number;
+  if (!number)
+    complain(name, "a whole number of usual size");
+  else
+    value = *number;
 }
 
 void JsonFields::get(const char* name, double& value) {
   const auto* field = find(name);
   if (field == nullptr) return;
-  if (!field->is_number()) complain(name, "a number");
-  else value = field->get<double>();
+  if (!field->is_number())
+    complain(name, "a number");
+  else
+    value = field->get<double>();
 }
 
 void JsonFields::get(const char* name, float& value) {
   double wide = value;
   get(name, wide);
-  if (std::abs(wide) > std::numeric_limits<float>::max()) complain(name, "a number of usual size");
-  else value = static_cast<float>(wide);
+  if (std::abs(wide) > std::numeric_limits<float>::max())
+    complain(name, "a number of usual size");
+  else
+    value = static_cast<float>(wide);
 }
 
 void JsonFields::get(const char* name, bool& value) {
   const auto* field = find(name);
   if (field == nullptr) return;
-  if (!field->is_boolean()) complain(name, "true or false");
-  else value = field->get<bool>();
+  if (!field->is_boolean())
+    complain(name, "true or false");
+  else
+    value = field->get<bool>();
 }
 
 void JsonFields::get(const char* name, std::string& value) {
   const auto* field = find(name);
   if (field == nullptr) return;
-  if (!field->is_string()) complain(name, "a string");
-  else value = field->get<std::string>();
+  if (!field->is_string())
+    complain(name, "a string");
+  else
+    value = field->get<std::string>();
 }
 
 void JsonFields::get(const char* name, std::vector<int>& values) {
@@ -110,8 +122,10 @@ void JsonFields::get(const char* name, std::vector<int>& values) {
       if (const auto number = whole_number(item)) read.push_back(*number);
     }
   }
-  if (!field->is_array() || read.size() != field->size()) complain(name, "a short list of whole numbers");
-  else values = std::move(read);
+  if (!field->is_array() || read.size() != field->size())
+    complain(name, "a short list of whole numbers");
+  else
+    values = std::move(read);
 }
 
 }  // namespace continuo::weights

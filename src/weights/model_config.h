@@ -15,31 +15,31 @@ using continuo::PadMode;
 
 /// T5 encoder (Raffel et al., 2020; transformers' T5EncoderModel).
 struct T5Config {
-  int width = 0;                 // d_model
+  int width = 0;  // d_model
   int layers = 0;
   int heads = 0;
-  int head_width = 0;            // d_kv; heads * head_width need not equal width
-  int feed_forward = 0;          // d_ff
-  int vocabulary = 0;            // rows of the embedding table; may exceed the tokenizer's pieces
+  int head_width = 0;    // d_kv; heads * head_width need not equal width
+  int feed_forward = 0;  // d_ff
+  int vocabulary = 0;    // rows of the embedding table; may exceed the tokenizer's pieces
   int relative_buckets = 32;
   int relative_max_distance = 128;
-  bool gated = false;            // T5 v1.1: act(x W_gate) * (x W_up)
+  bool gated = false;  // T5 v1.1: act(x W_gate) * (x W_up)
   Activation activation = Activation::relu;
   float norm_epsilon = 1e-6F;
 };
 
 /// MusicGen's decoder (Copet et al., 2023).
 struct DecoderConfig {
-  int width = 0;                 // hidden size d
+  int width = 0;  // hidden size d
   int layers = 0;
-  int heads = 0;                 // head width is width / heads
+  int heads = 0;  // head width is width / heads
   int feed_forward = 0;
   Activation activation = Activation::gelu_erf;
   int codebooks = 0;
-  int codebook_size = 0;         // entries a head can choose; embedding tables have one more row
-  int special_id = 0;            // start and not-yet, = codebook_size
-  std::vector<int> delays;       // per codebook, in steps
-  int max_frames = 1500;         // the trained window
+  int codebook_size = 0;    // entries a head can choose; embedding tables have one more row
+  int special_id = 0;       // start and not-yet, = codebook_size
+  std::vector<int> delays;  // per codebook, in steps
+  int max_frames = 1500;    // the trained window
   int audio_channels = 1;
   float embedding_scale = 1.0F;  // sqrt(d) where the checkpoint scales embeddings
   float norm_epsilon = 1e-5F;
@@ -48,9 +48,9 @@ struct DecoderConfig {
 /// EnCodec (Défossez et al., 2022), the SEANet form of transformers' EncodecModel.
 struct CodecConfig {
   int sample_rate = 0;
-  int filters = 0;               // channels at the sample rate
-  int width = 0;                 // latent channels = codebook dimension
-  std::vector<int> ratios;       // decoder order (8, 5, 4, 4); the encoder uses them reversed
+  int filters = 0;          // channels at the sample rate
+  int width = 0;            // latent channels = codebook dimension
+  std::vector<int> ratios;  // decoder order (8, 5, 4, 4); the encoder uses them reversed
   int kernel = 7;
   int last_kernel = 7;
   int residual_kernel = 3;
@@ -58,15 +58,15 @@ struct CodecConfig {
   int dilation_growth = 2;
   int compress = 2;
   int lstm_layers = 2;
-  int codebooks = 0;             // how many a decoder of this model uses
+  int codebooks = 0;  // how many a decoder of this model uses
   int codebook_size = 0;
   bool causal = false;
-  bool conv_shortcut = false;    // 1x1 convolution around a residual block instead of the identity
+  bool conv_shortcut = false;  // 1x1 convolution around a residual block instead of the identity
   PadMode pad_mode = PadMode::reflect;
   float trim_right_ratio = 1.0F;
 
-  int hop() const;               // samples a frame
-  double frame_rate() const;     // frames a second
+  int hop() const;            // samples a frame
+  double frame_rate() const;  // frames a second
 };
 
 struct GenerationDefaults {
@@ -77,16 +77,16 @@ struct GenerationDefaults {
 };
 
 struct TokenizerConfig {
-  std::string model_proto;       // a serialised SentencePiece ModelProto
+  std::string model_proto;  // a serialised SentencePiece ModelProto
   int pad_id = 0;
   int end_id = 1;
   int unknown_id = 2;
 };
 
 struct ModelConfig {
-  std::string name;              // for people
-  std::string license;           // "CC-BY-NC-4.0", ...
-  std::string source;            // where it came from
+  std::string name;     // for people
+  std::string license;  // "CC-BY-NC-4.0", ...
+  std::string source;   // where it came from
   std::string description;
   T5Config text;
   DecoderConfig decoder;

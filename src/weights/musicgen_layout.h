@@ -18,7 +18,7 @@ enum class TensorKind {
   embedding,  // rows are looked up: token tables, codebooks
   gain,       // of a norm
   bias,
-  table,      // T5's relative positions
+  table,  // T5's relative positions
 };
 
 struct TensorSpec {

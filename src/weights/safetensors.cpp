@@ -23,9 +23,21 @@ struct NamedSize {
   std::string_view name;
   std::int64_t bytes;
 };
-constexpr std::array<NamedSize, 15> dtypes = {{{"F32", 4}, {"F16", 2}, {"BF16", 2}, {"F64", 8}, {"I64", 8}, {"U64", 8},
-                                               {"I32", 4}, {"U32", 4}, {"I16", 2}, {"U16", 2}, {"I8", 1}, {"U8", 1},
-                                               {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}}};
+constexpr std::array<NamedSize, 15> dtypes = {{{"F32", 4},
+                                               {"F16", 2},
+                                               {"BF16", 2},
+                                               {"F64", 8},
+                                               {"I64", 8},
+                                               {"U64", 8},
+                                               {"I32", 4},
+                                               {"U32", 4},
+                                               {"I16", 2},
+                                               {"U16", 2},
+                                               {"I8", 1},
+                                               {"U8", 1},
+                                               {"BOOL", 1},
+                                               {"F8_E4M3", 1},
+                                               {"F8_E5M2", 1}}};
 
 std::optional<std::int64_t> dtype_bytes(std::string_view name) {
   for (const NamedSize& dtype : dtypes) {
@@ -58,13 +70,13 @@ Status check_entry(const std::string& path, const std::string& name, const Safet
     return fail(ErrorCode::corrupt_file, "{}: tensor '{}' has the unknown type '{}'", path, shown, printable(entry.dtype));
   }
   if (entry.begin > entry.end || entry.end > data) {
-    return fail(ErrorCode::corrupt_file, "{}: tensor '{}' claims the bytes {} to {} of {}; the file is truncated or damaged", path,
-                shown, entry.begin, entry.end, data);
+    return fail(ErrorCode::corrupt_file, "{}: tensor '{}' claims the bytes {} to {} of {}; the file is truncated or damaged",
+                path, shown, entry.begin, entry.end, data);
   }
   const auto bytes = expected_bytes(entry, *element);
   if (!bytes || *bytes != entry.end - entry.begin) {
-    return fail(ErrorCode::corrupt_file, "{}: tensor '{}' has {} bytes, which does not fit its type {} and its shape", path, shown,
-                entry.end - entry.begin, entry.dtype);
+    return fail(ErrorCode::corrupt_file, "{}: tensor '{}' has {} bytes, which does not fit its type {} and its shape", path,
+                shown, entry.end - entry.begin, entry.dtype);
   }
   return {};
 }
@@ -86,8 +98,8 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   const auto length = cursor.number<std::uint64_t>();
   if (!length) return fail(ErrorCode::corrupt_file, "{}: this is not a safetensors file (it is too short)", path);
   if (*length > header_bytes_max || *length > cursor.remaining()) {
-    return fail(ErrorCode::corrupt_file, "{}: this is not a safetensors file, or it is truncated (its header claims {} bytes)", path,
-                *length);
+    return fail(ErrorCode::corrupt_file, "{}: this is not a safetensors file, or it is truncated (its header claims {} bytes)",
+                path, *length);
   }
   const auto header = *cursor.take(*length);
   const std::string_view json(reinterpret_cast<const char*>(header.data()), header.size());

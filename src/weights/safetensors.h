@@ -19,12 +19,12 @@
 namespace continuo::weights {
 
 struct SafetensorsEntry {
-  std::string dtype;                 // "F32"
-  std::vector<std::int64_t> shape;   // row-major; empty for a scalar
-  std::uint64_t begin = 0;           // in the data
+  std::string dtype;                // "F32"
+  std::vector<std::int64_t> shape;  // row-major; empty for a scalar
+  std::uint64_t begin = 0;          // in the data
   std::uint64_t end = 0;
 
-  std::int64_t elements() const;     // was checked not to overflow
+  std::int64_t elements() const;  // was checked not to overflow
 };
 
 class SafetensorsFile {

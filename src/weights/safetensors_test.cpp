@@ -75,25 +75,34 @@ TEST(Safetensors, RefusesMalformedFilesByKind) {
       {"tensor is a number", with_header(R"({"a":1})"), "a number where it may not"},
       {"no offsets", with_header(R"({"a":{"dtype":"F32","shape":[4]}})"), "lacks dtype, shape or data_offsets"},
       {"no shape", with_header(R"({"a":{"dtype":"F32","data_offsets":[0,16]}})"), "lacks dtype, shape or data_offsets"},
-      {"unknown field", with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16],"stride":[1]}})"), "unknown field 'stride'"},
+      {"unknown field", with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16],"stride":[1]}})"),
+       "unknown field 'stride'"},
       {"field twice", with_header(R"({"a":{"dtype":"F32","dtype":"F16","shape":[4],"data_offsets":[0,16]}})"), "'dtype' twice"},
-      {"tensor twice", with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-                                   R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})"), "'a' occurs twice"},
+      {"tensor twice",
+       with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                   R"("a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})"),
+       "'a' occurs twice"},
       {"three offsets", with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16,16]}})"), "more than two"},
       {"one offset", with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0]}})"), "two data_offsets"},
       {"negative dimension", with_header(R"({"a":{"dtype":"F32","shape":[-4],"data_offsets":[0,16]}})"), "a negative number"},
       {"fractional dimension", with_header(R"({"a":{"dtype":"F32","shape":[4.0],"data_offsets":[0,16]}})"), "not whole"},
-      {"nine dimensions", with_header(R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16]}})"), "more than 8"},
+      {"nine dimensions", with_header(R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16]}})"),
+       "more than 8"},
       {"unknown type", with_header(R"({"a":{"dtype":"F33","shape":[4],"data_offsets":[0,16]}})"), "unknown type 'F33'"},
       {"begin after end", with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}})"), "claims the bytes 16 to 0"},
       {"end beyond the file", with_header(R"({"a":{"dtype":"F32","shape":[8],"data_offsets":[0,32]}})"), "truncated"},
       {"end near 2^64", with_header(R"({"a":{"dtype":"F32","shape":[8],"data_offsets":[0,18446744073709551615]}})"), "truncated"},
       {"size too small", with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,16]}})"), "does not fit its type"},
-      {"size wraps", with_header(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,16]}})"), "does not fit its type"},
-      {"overlap", with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-                              R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})"), "overlap"},
-      {"same range", with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-                                 R"("b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})"), "overlap"},
+      {"size wraps", with_header(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,16]}})"),
+       "does not fit its type"},
+      {"overlap",
+       with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                   R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})"),
+       "overlap"},
+      {"same range",
+       with_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                   R"("b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})"),
+       "overlap"},
       {"data missing", safetensors_bytes(good, "12345678"), "truncated"},
   };
   const TemporaryFolder folder;

@@ -12,8 +12,8 @@ enum : std::uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
 struct Field {
   std::uint64_t number = 0;
-  std::uint64_t value = 0;      // of a varint
-  std::string_view content;     // of a byte string
+  std::uint64_t value = 0;   // of a varint
+  std::string_view content;  // of a byte string
 };
 
 std::optional<std::uint64_t> read_varint(std::string_view& text) {
@@ -78,7 +78,8 @@ Result<SpieceSummary> inspect_spiece(std::string_view proto) {
     ++summary.count;
   }
   if (summary.count == 0) return fail(ErrorCode::corrupt_file, "it has no pieces");
-  if (unknown_pieces != 1) return fail(ErrorCode::corrupt_file, "it has {} pieces for the unknown instead of one", unknown_pieces);
+  if (unknown_pieces != 1)
+    return fail(ErrorCode::corrupt_file, "it has {} pieces for the unknown instead of one", unknown_pieces);
   return summary;
 }
 

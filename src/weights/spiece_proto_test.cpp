@@ -28,10 +28,12 @@ TEST(SpieceProto, ReadsAGenuineModel) {
 TEST(SpieceProto, RefusesWhatIsNone) {
   EXPECT_FALSE(inspect_spiece(""));
   EXPECT_FALSE(inspect_spiece("this is text"));
-  EXPECT_FALSE(inspect_spiece(std::string(20, '\xFF')));             // a number without end
-  EXPECT_FALSE(inspect_spiece("\x0A\x7F" "short"));                  // a piece longer than the file
-  EXPECT_FALSE(inspect_spiece(spiece_of(2)));                        // none for the unknown
-  EXPECT_FALSE(inspect_spiece(spiece_of(3) + spiece_of(3)));         // two
+  EXPECT_FALSE(inspect_spiece(std::string(20, '\xFF')));  // a number without end
+  EXPECT_FALSE(
+      inspect_spiece("\x0A\x7F"
+                     "short"));                               // a piece longer than the file
+  EXPECT_FALSE(inspect_spiece(spiece_of(2)));                 // none for the unknown
+  EXPECT_FALSE(inspect_spiece(spiece_of(3) + spiece_of(3)));  // two
   const std::string whole = spiece_of(10);
   EXPECT_FALSE(inspect_spiece(std::string_view(whole).substr(0, whole.size() - 1)));
 }
