@@ -80,7 +80,7 @@ TEST_P(Attention, SelfOverPagesStepByStepAndAsPrefill) {
       want.insert(want.end(), out.begin(), out.end());
     }
   }
-  for (const DType type : {DType::f32, DType::f16}) {
+  for (const KvType type : {KvType::f32, KvType::f16, KvType::int8}) {
     const auto pool = std::move(*executor_->make_kv_pool({layers, heads, head_width}, type, 8));
     auto stepping = std::move(*pool->reserve(length));
     auto prefilled = std::move(*pool->reserve(length));
@@ -96,7 +96,7 @@ TEST_P(Attention, SelfOverPagesStepByStepAndAsPrefill) {
     for (int t = 0; t < length; ++t) rows.push_back({&prefilled, t, nullptr});
     executor_->begin_pass();
     const auto at_once = read(*executor_, executor_->self_attention(executor_->write(qkv, length), *pool, 1, rows));
-    EXPECT_LT(relative_error(by_step, want), type == DType::f32 ? 1e-5 : 5e-3);
+    EXPECT_LT(relative_error(by_step, want), type == KvType::f32 ? 1e-5 : type == KvType::f16 ? 5e-3 : 5e-2);
     EXPECT_EQ(0, std::memcmp(at_once.data(), by_step.data(), by_step.size() * sizeof(float)));
   }
 }
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Isa, Attention, ::testing::ValuesIn(runnable_isas()), [
 
 TEST(KvPool, ReservesWholeRequestsAndGetsEverythingBack) {
   const auto executor = std::move(*make_cpu_executor({1, "portable"}));
-  const auto pool = std::move(*executor->make_kv_pool({1, 1, 4}, DType::f32, 5));
+  const auto pool = std::move(*executor->make_kv_pool({1, 1, 4}, KvType::f32, 5));
   {
     auto a = pool->reserve(page_positions + 1);
     ASSERT_TRUE(a);
@@ -150,7 +150,6 @@ TEST(KvPool, ReservesWholeRequestsAndGetsEverythingBack) {
     EXPECT_EQ(3, pool->free_pages());
   }
   EXPECT_EQ(5, pool->free_pages());
-  EXPECT_FALSE(executor->make_kv_pool({1, 1, 4}, DType::q8_0, 1));
 }
 
 }  // namespace

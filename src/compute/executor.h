@@ -148,7 +148,7 @@ class Executor {
 
   // Keys and values.
 
-  virtual Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, DType type, int pages) = 0;
+  virtual Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) = 0;
   /// Keys and values of one prompt for every layer, filled by store_cross.
   virtual std::unique_ptr<CrossKv> make_cross_kv(int layers, int heads, int head_width, int tokens) = 0;
   /// kv [tokens, 2 width]: all keys, then all values of a row.

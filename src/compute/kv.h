@@ -12,6 +12,9 @@ namespace continuo::compute {
 /// Positions a page holds, for all layers and heads.
 inline constexpr int page_positions = 32;
 
+/// How keys and values are kept. int8 has a scale for each head and position.
+enum class KvType { f32, f16, int8 };
+
 struct KvShape {
   int layers = 0;
   int heads = 0;

@@ -28,7 +28,7 @@ using Conditioning = std::map<std::string, std::unique_ptr<compute::CrossKv>>;
 
 class LocalEngine final : public Engine {
  public:
-  LocalEngine(std::unique_ptr<weights::TensorSource> source, std::unique_ptr<compute::Executor> executor, DType kv_type)
+  LocalEngine(std::unique_ptr<weights::TensorSource> source, std::unique_ptr<compute::Executor> executor, compute::KvType kv_type)
       : source_(std::move(source)), executor_(std::move(executor)), kv_type_(kv_type) {}
 
   Status load() {
@@ -78,7 +78,10 @@ class LocalEngine final : public Engine {
   Result<StepTime> time_step(int rows, int position) override;
   std::int64_t step_weight_bytes() const override { return decoder_->step_weight_bytes(); }
   std::int64_t kv_bytes(int position) const override {
-    return std::int64_t{2} * config().decoder.layers * config().decoder.width * (kv_type_ == DType::f16 ? 2 : 4) * (position + 1);
+    const weights::DecoderConfig& decoder = config().decoder;
+    const std::int64_t width = decoder.width;
+    const std::int64_t vector = kv_type_ == compute::KvType::f32 ? 4 * width : kv_type_ == compute::KvType::f16 ? 2 * width : width + 4 * decoder.heads;
+    return 2 * decoder.layers * vector * (position + 1);
   }
 
  private:
@@ -90,7 +93,7 @@ class LocalEngine final : public Engine {
 
   std::unique_ptr<weights::TensorSource> source_;
   std::unique_ptr<compute::Executor> executor_;
-  DType kv_type_;
+  compute::KvType kv_type_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::unique_ptr<text::T5Encoder> text_;
   std::unique_ptr<music::MusicDecoder> decoder_;
@@ -277,13 +280,15 @@ Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<weights::TensorSource> source, const EngineOptions& options) {
-  DType kv_type = DType::f32;
-  if (options.kv == "f16") {
-    kv_type = DType::f16;
+  compute::KvType kv_type;
+  if (options.kv == "f32") {
+    kv_type = compute::KvType::f32;
+  } else if (options.kv == "f16") {
+    kv_type = compute::KvType::f16;
   } else if (options.kv == "int8") {
-    return fail(ErrorCode::unsupported, "int8 keys and values are not supported by this version yet; choose f32 or f16");
-  } else if (options.kv != "f32") {
-    return fail(ErrorCode::invalid_argument, "unknown type '{}' for keys and values; choose f32 or f16", options.kv);
+    kv_type = compute::KvType::int8;
+  } else {
+    return fail(ErrorCode::invalid_argument, "unknown type '{}' for keys and values; choose int8, f16 or f32", options.kv);
   }
   CONTINUO_TRY(auto executor, compute::make_cpu_executor({options.threads, options.isa}));
   auto engine = std::make_unique<LocalEngine>(std::move(source), std::move(executor), kv_type);

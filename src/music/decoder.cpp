@@ -109,7 +109,7 @@ Tensor MusicDecoder::step(std::span<const compute::Row> rows, std::span<const st
   return ex.norm_linear(output_norm_, heads_, x);  // [rows, codebooks * codebook_size]
 }
 
-Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(DType type, int pages) {
+Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(compute::KvType type, int pages) {
   return executor_.make_kv_pool({config_.layers, config_.heads, config_.width / config_.heads}, type, pages);
 }
 

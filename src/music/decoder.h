@@ -24,7 +24,7 @@ class MusicDecoder {
   compute::Tensor step(std::span<const compute::Row> rows, std::span<const std::int32_t> ids, compute::KvPool& pool);
 
   /// A pool of the right shape for `pages` pages.
-  Result<std::unique_ptr<compute::KvPool>> make_kv_pool(DType type, int pages);
+  Result<std::unique_ptr<compute::KvPool>> make_kv_pool(compute::KvType type, int pages);
   int max_positions() const;
   /// Bytes of weights that a step reads, whatever the number of rows.
   std::int64_t step_weight_bytes() const;

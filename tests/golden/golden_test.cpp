@@ -141,7 +141,7 @@ TEST_P(Golden, LogitsByTeacherForcing) {
     }
     const auto input = integers(entry["input_ids"]);  // [codebooks, steps]
     const std::size_t steps = input.size() / codebooks;
-    const auto pool = std::move(*decoder->make_kv_pool(DType::f32, 4));
+    const auto pool = std::move(*decoder->make_kv_pool(compute::KvType::f32, 4));
     auto sequence = std::move(*pool->reserve(static_cast<int>(steps)));
     std::vector<float> got(codebooks * steps * entries);  // [codebooks, steps, entries]
     for (std::size_t step = 0; step < steps; ++step) {

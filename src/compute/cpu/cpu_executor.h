@@ -12,19 +12,19 @@
 
 namespace continuo::compute::cpu {
 
-/// A page: for each layer and head, keys [page_positions, head_width] then values of the same shape.
+/// A page: for each layer and head a run of keys [page_positions, head_width], values of the same shape, and, if they are int8, the
+/// keys' and the values' scales [2, page_positions].
 class CpuKvPool final : public KvPool {
  public:
-  CpuKvPool(const KvShape& shape, DType type, int pages);
+  CpuKvPool(const KvShape& shape, KvType type, int pages);
   std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
   void fill_random(std::uint64_t seed) override;
-  DType type() const { return type_; }
-  /// Keys of one head in one page; values follow them.
+  KvType type() const { return type_; }
   std::byte* run(int page, int layer, int head) const;
-  std::int64_t element_bytes() const { return type_ == DType::f16 ? 2 : 4; }
 
  private:
-  DType type_;
+  KvType type_;
+  std::int64_t run_bytes_;
   AlignedBytes storage_;
 };
 
@@ -81,7 +81,7 @@ class CpuExecutor final : public Executor {
                         const ConvAround& around) override;
   Tensor lstm(const Lstm& lstm, Tensor x) override;
 
-  Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, DType type, int pages) override;
+  Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) override;
   std::unique_ptr<CrossKv> make_cross_kv(int layers, int heads, int head_width, int tokens) override;
   void store_cross(CrossKv& cross, int layer, Tensor kv) override;
   double take_linear_seconds() override;
@@ -107,6 +107,8 @@ class CpuExecutor final : public Executor {
   template <class Body>
   void share(const PackedMatrix& matrix, std::int64_t rows, Body&& body);
   Tensor multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual);
+  /// Writes one position of one head into its run.
+  void store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width, KvType type);
   /// x continued by the padding, with an activation applied, in arena memory: [left + time + right, columns].
   Tensor padded(Tensor x, const Padding& padding, Activation activation);
 

@@ -9,28 +9,46 @@
 
 namespace continuo::compute::cpu {
 
-CpuKvPool::CpuKvPool(const KvShape& shape, DType type, int pages)
+namespace {
+
+std::int64_t run_bytes_of(const KvShape& shape, KvType type) {
+  const std::int64_t elements = std::int64_t{2} * page_positions * shape.head_width;
+  switch (type) {
+    case KvType::f32: return elements * 4;
+    case KvType::f16: return elements * 2;
+    case KvType::int8: return elements + 2 * page_positions * static_cast<std::int64_t>(sizeof(float));
+  }
+  return 0;
+}
+
+}  // namespace
+
+CpuKvPool::CpuKvPool(const KvShape& shape, KvType type, int pages)
     : KvPool(shape, pages),
       type_(type),
-      storage_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) *
-               static_cast<std::size_t>(shape.head_width) * 2 * page_positions * (type == DType::f16 ? 2 : 4)) {}
+      run_bytes_(run_bytes_of(shape, type)),
+      storage_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) * static_cast<std::size_t>(run_bytes_)) {}
 
 void CpuKvPool::fill_random(std::uint64_t seed) {
-  const std::size_t count = storage_.size() / static_cast<std::size_t>(element_bytes());
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto next = [&seed] {
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;  // Knuth's linear congruential generator: good enough here
-    const float value = static_cast<float>(static_cast<std::int32_t>(seed >> 32)) * 0x1.0p-31F;
-    if (type_ == DType::f16) {
-      reinterpret_cast<std::uint16_t*>(storage_.data())[i] = continuo::float_to_half(value);
-    } else {
-      reinterpret_cast<float*>(storage_.data())[i] = value;
+    return static_cast<float>(static_cast<std::int32_t>(seed >> 32)) * 0x1.0p-31F;
+  };
+  const std::int64_t elements = std::int64_t{2} * page_positions * shape().head_width;
+  for (std::byte* at = storage_.data(); at < storage_.data() + storage_.size(); at += run_bytes_) {
+    for (std::int64_t i = 0; i < elements; ++i) {
+      switch (type_) {
+        case KvType::f32: reinterpret_cast<float*>(at)[i] = next(); break;
+        case KvType::f16: reinterpret_cast<std::uint16_t*>(at)[i] = continuo::float_to_half(next()); break;
+        case KvType::int8: at[i] = static_cast<std::byte>(static_cast<std::int8_t>(127.0F * next())); break;
+      }
     }
+    for (std::int64_t p = 0; type_ == KvType::int8 && p < 2 * page_positions; ++p) reinterpret_cast<float*>(at + elements)[p] = 1.0F / 127.0F;
   }
 }
 
 std::byte* CpuKvPool::run(int page, int layer, int head) const {
-  const std::int64_t index = (static_cast<std::int64_t>(page) * shape().layers + layer) * shape().heads + head;
-  return storage_.data() + index * 2 * page_positions * shape().head_width * element_bytes();
+  return storage_.data() + ((static_cast<std::int64_t>(page) * shape().layers + layer) * shape().heads + head) * run_bytes_;
 }
 
 CpuCrossKv::CpuCrossKv(int layers, int heads, int head_width, int tokens)
@@ -45,10 +63,7 @@ std::byte* CpuCrossKv::run(int layer, int head) const {
   return storage_.data() + index * 2 * tokens_ * head_width_ * static_cast<std::int64_t>(sizeof(float));
 }
 
-Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, DType type, int pages) {
-  if (type != DType::f32 && type != DType::f16) {
-    return fail(ErrorCode::unsupported, "keys and values of type {} are not supported by this version; choose f32 or f16", name_of(type));
-  }
+Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, KvType type, int pages) {
   return std::make_unique<CpuKvPool>(shape, type, pages);
 }
 
@@ -105,11 +120,30 @@ Tensor CpuExecutor::encoder_attention(Tensor qkv, int heads, float scale, std::s
   return y;
 }
 
+void CpuExecutor::store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width, KvType type) {
+  const std::int64_t key_at = slot * width, value_at = (page_positions + slot) * width;
+  switch (type) {
+    case KvType::f32:
+      std::copy(key, key + width, reinterpret_cast<float*>(run) + key_at);
+      std::copy(value, value + width, reinterpret_cast<float*>(run) + value_at);
+      break;
+    case KvType::f16:
+      kernels_.float_to_half(key, width, reinterpret_cast<std::uint16_t*>(run) + key_at);
+      kernels_.float_to_half(value, width, reinterpret_cast<std::uint16_t*>(run) + value_at);
+      break;
+    case KvType::int8: {
+      auto* scales = reinterpret_cast<float*>(run + 2 * page_positions * width);
+      scales[slot] = kernels_.float_to_int8(key, width, reinterpret_cast<std::int8_t*>(run) + key_at);
+      scales[page_positions + slot] = kernels_.float_to_int8(value, width, reinterpret_cast<std::int8_t*>(run) + value_at);
+      break;
+    }
+  }
+}
+
 Tensor CpuExecutor::self_attention(Tensor qkv, KvPool& pool, int layer, std::span<const Row> rows) {
   auto& kv = static_cast<CpuKvPool&>(pool);
   const std::int64_t heads = kv.shape().heads, head_width = kv.shape().head_width, width = heads * head_width;
   assert(qkv.columns == 3 * width && qkv.rows == static_cast<std::int64_t>(rows.size()));
-  const bool half = kv.type() == DType::f16;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Row& row = rows[r];
     assert(row.position >= 0 && row.position < row.sequence->capacity());
@@ -117,16 +151,7 @@ Tensor CpuExecutor::self_attention(Tensor qkv, KvPool& pool, int layer, std::spa
     const std::int64_t slot = row.position % page_positions;
     for (std::int64_t head = 0; head < heads; ++head) {
       const float* key = qkv.data + static_cast<std::int64_t>(r) * qkv.columns + width + head * head_width;
-      std::byte* run = kv.run(page, layer, static_cast<int>(head));
-      if (half) {
-        auto* out = reinterpret_cast<std::uint16_t*>(run);
-        kernels_.float_to_half(key, head_width, out + slot * head_width);
-        kernels_.float_to_half(key + width, head_width, out + (page_positions + slot) * head_width);
-      } else {
-        auto* out = reinterpret_cast<float*>(run);
-        std::copy(key, key + head_width, out + slot * head_width);
-        std::copy(key + width, key + width + head_width, out + (page_positions + slot) * head_width);
-      }
+      store_position(kv.run(page, layer, static_cast<int>(head)), slot, key, key + width, head_width, kv.type());
     }
   }
   Tensor y = make(qkv.rows, width);
@@ -152,7 +177,7 @@ Tensor CpuExecutor::self_attention(Tensor qkv, KvPool& pool, int layer, std::spa
     attend.runs = mine;
     attend.positions_a_run = page_positions;
     attend.positions = row.position + 1;
-    attend.half = half;
+    attend.type = kv.type();
     attend.scores = scores + task * longest;
     attend.out = y.data + r * width + head * head_width;
     kernels_.attend(attend);

@@ -6,6 +6,7 @@
 
 #include "base/network.h"
 #include "compute/cpu/quant_kernels.h"
+#include "compute/kv.h"
 
 namespace continuo::compute::cpu {
 
@@ -30,15 +31,16 @@ struct Gemm {
   Activation after;
 };
 
-/// One head of attention: keys and values of one sequence in runs of consecutive positions.
+/// One head of attention: keys and values of one sequence in runs of consecutive positions. A run holds keys
+/// [positions_a_run, width], values of the same shape, and for int8 the scales of both, [2, positions_a_run].
 struct Attend {
   const float* q;            // [width]
   float scale;
   int width;                 // head width
-  const std::byte* const* runs;  // each: keys [positions_a_run, width], then values [positions_a_run, width]
+  const std::byte* const* runs;
   int positions_a_run;
   std::int64_t positions;    // how many in all; > 0
-  bool half;
+  KvType type;
   float* scores;             // scratch, [positions]
   float* out;                // [width]
   const float* bias;         // added to the scaled scores, or null
@@ -56,6 +58,8 @@ struct Kernels {
   /// gates [4 width] before their activations, order i, f, g, o; updates cell and hidden [width].
   void (*lstm_cell)(const float* gates, std::int64_t width, float* cell, float* hidden);
   void (*float_to_half)(const float* x, std::int64_t count, std::uint16_t* y);
+  /// Rounds x to whole steps of the returned scale, -127 to 127.
+  float (*float_to_int8)(const float* x, std::int64_t count, std::int8_t* y);
   const QuantKernels* quant;
 };
 

@@ -44,8 +44,9 @@ void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::i
   }
 }
 
-float load(const std::byte* data, std::int64_t index, bool half) {
-  if (half) {
+float load(const std::byte* data, std::int64_t index, KvType type) {
+  if (type == KvType::int8) return static_cast<float>(static_cast<std::int8_t>(data[index]));
+  if (type == KvType::f16) {
     std::uint16_t bits;
     std::memcpy(&bits, data + index * 2, 2);
     return half_to_float(bits);
@@ -55,6 +56,14 @@ float load(const std::byte* data, std::int64_t index, bool half) {
   return value;
 }
 
+/// The scale of a position's key (which = 0) or value (1).
+float scale_of(const std::byte* run, int which, std::int64_t position, const Attend& task) {
+  if (task.type != KvType::int8) return 1.0F;
+  float scale;
+  std::memcpy(&scale, run + 2 * task.positions_a_run * task.width + (which * task.positions_a_run + position) * 4, 4);
+  return scale;
+}
+
 void attend(const Attend& task) {
   const std::int64_t values_at = static_cast<std::int64_t>(task.positions_a_run) * task.width;
   float top = -INFINITY;
@@ -62,8 +71,8 @@ void attend(const Attend& task) {
     const std::byte* run = task.runs[p / task.positions_a_run];
     const std::int64_t key = (p % task.positions_a_run) * task.width;
     float score = 0.0F;
-    for (int i = 0; i < task.width; ++i) score += task.q[i] * load(run, key + i, task.half);
-    score *= task.scale;
+    for (int i = 0; i < task.width; ++i) score += task.q[i] * load(run, key + i, task.type);
+    score *= task.scale * scale_of(run, 0, p % task.positions_a_run, task);
     if (task.bias != nullptr) score += task.bias[p];
     task.scores[p] = score;
     top = score > top ? score : top;
@@ -73,9 +82,10 @@ void attend(const Attend& task) {
   for (std::int64_t p = 0; p < task.positions; ++p) {
     const std::byte* run = task.runs[p / task.positions_a_run];
     const std::int64_t value = values_at + (p % task.positions_a_run) * task.width;
-    const float weight = std::exp(task.scores[p] - top);
+    float weight = std::exp(task.scores[p] - top);
     sum += weight;
-    for (int i = 0; i < task.width; ++i) task.out[i] += weight * load(run, value + i, task.half);
+    weight *= scale_of(run, 1, p % task.positions_a_run, task);
+    for (int i = 0; i < task.width; ++i) task.out[i] += weight * load(run, value + i, task.type);
   }
   for (int i = 0; i < task.width; ++i) task.out[i] /= sum;
 }
@@ -120,11 +130,19 @@ void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = continuo::float_to_half(x[i]);
 }
 
+float to_int8(const float* x, std::int64_t count, std::int8_t* y) {
+  float largest = 0.0F;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::fmax(largest, std::fabs(x[i]));
+  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
+  return largest / 127.0F;
+}
+
 }  // namespace
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half, &quant};
+  static const Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half, to_int8, &quant};
   return table;
 }
 

@@ -30,9 +30,11 @@ Floats load_half(const std::uint16_t* p) {
 #endif
 }
 
-template <bool half>
+template <KvType type>
 float load_one(const std::byte* base, std::int64_t index) {
-  if constexpr (half) {
+  if constexpr (type == KvType::int8) {
+    return static_cast<float>(*reinterpret_cast<const std::int8_t*>(base + index));
+  } else if constexpr (type == KvType::f16) {
     return _cvtsh_ss(*reinterpret_cast<const std::uint16_t*>(base + index * 2));
   } else {
     return *reinterpret_cast<const float*>(base + index * 4);
@@ -48,10 +50,27 @@ Floats load_any(const std::byte* base, std::int64_t index) {
   }
 }
 
+template <KvType type>
+Floats load_kv(const std::byte* base, std::int64_t index) {
+  if constexpr (type == KvType::int8) {
+    using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
+    return __builtin_convertvector(__builtin_convertvector(*reinterpret_cast<const Bytes*>(base + index), Ints), Floats);
+  } else {
+    return load_any<type == KvType::f16>(base, index);
+  }
+}
+
+/// The lanes' sum, halves first: always in the same order.
 float sum_of(Floats v) {
-  float sum = 0.0F;
-  for (int i = 0; i < lanes; ++i) sum += v[i];
-  return sum;
+#if CONTINUO_LANES == 16
+  const auto wide = static_cast<__m512>(v);
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(wide), _mm512_maskz_extractf32x8_ps(0xFF, wide, 1));
+#else
+  const auto half = static_cast<__m256>(v);
+#endif
+  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
 /// e^x, relative error below 2e-7; results beyond the float range saturate. Range reduction by Cody and Waite, then Taylor.
@@ -186,7 +205,12 @@ void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::i
   }
 }
 
-template <bool half>
+/// The scales of a run's keys (which = 0) or values (1), if it has any.
+const float* scales_of(const std::byte* run, int which, const Attend& task) {
+  return reinterpret_cast<const float*>(run + 2 * task.positions_a_run * task.width) + which * task.positions_a_run;
+}
+
+template <KvType type>
 void attend_to(const Attend& task) {
   const std::int64_t width = task.width;
   const std::int64_t whole = width / lanes * lanes;
@@ -196,10 +220,11 @@ void attend_to(const Attend& task) {
     const std::byte* run = task.runs[p / run_length];
     const std::int64_t key = (p % run_length) * width;
     Floats sums = all(0.0F);
-    for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load_any<half>(run, key + i);
+    for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load_kv<type>(run, key + i);
     float score = sum_of(sums);
-    for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * load_one<half>(run, key + i);
+    for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * load_one<type>(run, key + i);
     score *= task.scale;
+    if constexpr (type == KvType::int8) score *= scales_of(run, 0, task)[p % run_length];
     if (task.bias != nullptr) score += task.bias[p];
     task.scores[p] = score;
     top = score > top ? score : top;
@@ -218,27 +243,30 @@ void attend_to(const Attend& task) {
     sum += weight;
   }
   const float scale = 1.0F / sum;
+  if constexpr (type == KvType::int8) {
+    for (std::int64_t p = 0; p < task.positions; ++p) task.scores[p] *= scales_of(task.runs[p / run_length], 1, task)[p % run_length];
+  }
   for (std::int64_t i = 0; i < whole; i += lanes) {
     Floats mix = all(0.0F);
     for (std::int64_t p = 0; p < task.positions; ++p) {
-      mix += task.scores[p] * load_any<half>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
+      mix += task.scores[p] * load_kv<type>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
     }
     store(task.out + i, mix * scale);
   }
   for (std::int64_t i = whole; i < width; ++i) {
     float mix = 0.0F;
     for (std::int64_t p = 0; p < task.positions; ++p) {
-      mix += task.scores[p] * load_one<half>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
+      mix += task.scores[p] * load_one<type>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
     }
     task.out[i] = mix * scale;
   }
 }
 
 void attend(const Attend& task) {
-  if (task.half) {
-    attend_to<true>(task);
-  } else {
-    attend_to<false>(task);
+  switch (task.type) {
+    case KvType::f32: attend_to<KvType::f32>(task); break;
+    case KvType::f16: attend_to<KvType::f16>(task); break;
+    case KvType::int8: attend_to<KvType::int8>(task); break;
   }
 }
 
@@ -298,6 +326,14 @@ void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidde
 
 void float_to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::uint16_t>(_cvtss_sh(x[i], 0));
+}
+
+float float_to_int8(const float* x, std::int64_t count, std::int8_t* y) {
+  float largest = 0.0F;
+  for (std::int64_t i = 0; i < count; ++i) largest = __builtin_fabsf(x[i]) > largest ? __builtin_fabsf(x[i]) : largest;
+  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
+  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::int8_t>(__builtin_rintf(x[i] * inverse));
+  return largest / 127.0F;
 }
 
 }  // namespace
