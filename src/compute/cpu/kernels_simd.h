@@ -63,8 +63,9 @@ Floats load_kv(const std::byte* base, std::int64_t index) {
 /// The lanes' sum, halves first: always in the same order.
 float sum_of(Floats v) {
 #if CONTINUO_LANES == 16
-  const auto wide = static_cast<__m512>(v);
-  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(wide), _mm512_maskz_extractf32x8_ps(0xFF, wide, 1));
+  using Half = float __attribute__((vector_size(32)));
+  const Half upper = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto half = static_cast<__m256>(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + upper);
 #else
   const auto half = static_cast<__m256>(v);
 #endif
