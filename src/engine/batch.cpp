@@ -11,11 +11,10 @@ namespace {
 constexpr int prefill_slice = 64;  // steps of an audio prompt that a pass takes: enough to fill the kernels' tiles
 }
 
-Job::Job(const Request& request, const weights::ModelConfig& config, const compute::CrossKv* conditioning)
+Job::Job(const Request& request, const weights::ModelConfig& config, Conditioning conditioning)
     : request_(request),
       config_(config.decoder),
-      conditional_(conditioning),
-      guided_(request.guidance != 1.0F),
+      conditioning_(std::move(conditioning)),
       pattern_(config.decoder.delays, frame_count(request.seconds, config)),
       codes_(static_cast<std::size_t>(config.decoder.codebooks) * static_cast<std::size_t>(pattern_.frames()), 0) {
   for (int k = 0; k < config_.codebooks; ++k) {
@@ -26,7 +25,7 @@ Job::Job(const Request& request, const weights::ModelConfig& config, const compu
 
 bool Job::reserve(compute::KvPool& pool) {
   for (int r = 0; r < rows(); ++r) {
-    auto sequence = pool.reserve(steps());
+    auto sequence = pool.reserve(positions());
     if (!sequence) {
       sequences_.clear();
       return false;
@@ -34,6 +33,20 @@ bool Job::reserve(compute::KvPool& pool) {
     sequences_.push_back(std::move(*sequence));
   }
   return true;
+}
+
+void Job::prefill_prefix(music::MusicDecoder& decoder, compute::Executor& executor, compute::KvPool& pool) {
+  const auto width = static_cast<std::size_t>(config_.width);
+  for (std::size_t r = 0; r < sequences_.size(); ++r) {
+    const std::span<const float> prefix = conditioning_.present && r == 0 ? conditioning_.prefix : conditioning_.null_prefix;
+    for (int begin = 0; begin < prefix_rows(); begin += prefill_slice) {
+      const int end = std::min(prefix_rows(), begin + prefill_slice);
+      std::vector<compute::Row> rows;
+      for (int position = begin; position < end; ++position) rows.push_back({&sequences_[r], position, nullptr});
+      executor.begin_pass();
+      decoder.prefill(rows, prefix.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width), pool);
+    }
+  }
 }
 
 int Job::steps_now() const {
@@ -45,7 +58,7 @@ void Job::add_rows(std::vector<compute::Row>& rows, std::vector<std::int32_t>& i
   for (std::size_t r = 0; r < sequences_.size(); ++r) {
     for (int step = step_; step < step_ + steps_now(); ++step) {
       // The null row hears nothing: its cross-attention is zero.
-      rows.push_back({&sequences_[r], step, r == 0 ? conditional_ : nullptr});
+      rows.push_back({&sequences_[r], prefix_rows() + step, r == 0 ? conditioning_.cross : nullptr});
       for (int k = 0; k < config_.codebooks; ++k) {
         const int frame = pattern_.frame_heard(step, k);
         ids.push_back(frame < 0 ? config_.special_id

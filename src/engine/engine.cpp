@@ -24,7 +24,12 @@ class Stopwatch {
 
 tl::unexpected<Error> interrupted() { return fail(ErrorCode::cancelled, "interrupted"); }
 
-using Conditioning = std::map<std::string, std::unique_ptr<compute::CrossKv>>;
+/// A prompt after the text encoder: what cross-attending models attend to, or the projected text [tokens, d] of melody models.
+struct Text {
+  std::unique_ptr<compute::CrossKv> cross;
+  std::vector<float> projected;
+};
+using Texts = std::map<std::string, Text>;
 
 class LocalEngine final : public Engine {
  public:
@@ -87,7 +92,8 @@ class LocalEngine final : public Engine {
  private:
   /// As decode_codes; progress as in CodecDecoder::decode.
   Result<std::vector<float>> decode_audio(std::span<const std::int64_t> codes, int frames, const std::function<bool(double)>& progress);
-  Result<Conditioning> condition(std::span<const Request> requests, const std::function<bool()>& cancelled);
+  Result<Texts> encode_texts(std::span<const Request> requests, const std::function<bool()>& cancelled);
+  Conditioning condition(const Request& request, const Texts& texts);
   /// Runs jobs through the decoder together; every job gives its pages back.
   Status decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled);
 
@@ -102,24 +108,48 @@ class LocalEngine final : public Engine {
   Timing timing_;
 };
 
-Result<Conditioning> LocalEngine::condition(std::span<const Request> requests, const std::function<bool()>& cancelled) {
-  Conditioning conditioning;  // each text once, however many requests share it
+Result<Texts> LocalEngine::encode_texts(std::span<const Request> requests, const std::function<bool()>& cancelled) {
+  Texts texts;  // each once, however many requests share it
   for (const Request& request : requests) {
-    if (request.prompt.empty() || conditioning.contains(request.prompt)) continue;
+    if (request.prompt.empty() || texts.contains(request.prompt)) continue;
     if (cancelled && cancelled()) return interrupted();
     CONTINUO_TRY(const std::vector<int> ids, tokenize(request.prompt));
     executor_->begin_pass();
-    conditioning[request.prompt] = decoder_->condition(text_->encode(ids));
+    const compute::Tensor projected = decoder_->project_text(text_->encode(ids));
+    Text& text = texts[request.prompt];
+    if (decoder_->has_prefix()) {
+      text.projected.resize(static_cast<std::size_t>(projected.rows * projected.columns));
+      executor_->read(projected, text.projected);
+    } else {
+      text.cross = decoder_->condition(projected);
+    }
   }
+  return texts;
+}
+
+Conditioning LocalEngine::condition(const Request& request, const Texts& texts) {
+  Conditioning conditioning;
+  conditioning.present = !request.prompt.empty() || !request.melody.empty();
+  if (!decoder_->has_prefix()) {
+    if (!request.prompt.empty()) conditioning.cross = texts.at(request.prompt).cross.get();
+    return conditioning;
+  }
+  // The null row hears silence and as many empty text rows; no prompt is one empty row, as in transformers.
+  const auto width = static_cast<std::size_t>(config().decoder.width);
+  const std::vector<float> text = request.prompt.empty() ? std::vector<float>(width, 0.0F) : texts.at(request.prompt).projected;
+  if (conditioning.present) conditioning.prefix = decoder_->prefix(request.melody, text);
+  conditioning.null_prefix = decoder_->prefix({}, std::vector<float>(text.size(), 0.0F));
   return conditioning;
 }
 
 Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled) {
   int pages = 0;
-  for (const Job& job : jobs) pages += job.rows() * compute::KvPool::pages_for(job.steps());
+  for (const Job& job : jobs) pages += job.rows() * compute::KvPool::pages_for(job.positions());
   CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, pages));
   for (Job& job : jobs) {
     if (!job.reserve(*pool)) return fail(ErrorCode::io, "too few K/V pages for the batch");
+    job.prefill_prefix(*decoder_, *executor_, *pool);
+    if (cancelled && cancelled()) return interrupted();
   }
   const std::size_t row_logits =
       static_cast<std::size_t>(config().decoder.codebooks) * static_cast<std::size_t>(config().decoder.codebook_size);
@@ -165,20 +195,20 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
 
   Stopwatch text_watch;
   tell(Stage::text, 0.0);
-  CONTINUO_TRY(const Conditioning conditioning, condition(requests, cancelled));
+  CONTINUO_TRY(const Texts texts, encode_texts(requests, cancelled));
   timing_.text_seconds = text_watch.seconds();
 
   Stopwatch decoder_watch;
   std::vector<Job> jobs;
   jobs.reserve(requests.size());
   for (const Request& request : requests) {
-    jobs.emplace_back(request, config(), request.prompt.empty() ? nullptr : conditioning.at(request.prompt).get());
+    jobs.emplace_back(request, config(), condition(request, texts));
   }
   double finished = 0.0;  // seconds of audio in earlier batches
   for (std::size_t begin = 0; begin < jobs.size();) {
     std::size_t end = begin;
     for (std::int64_t bytes = 0; end < jobs.size(); ++end) {
-      bytes += jobs[end].rows() * kv_bytes(jobs[end].steps());
+      bytes += jobs[end].rows() * kv_bytes(jobs[end].positions());
       if (end > begin && bytes > max_batch_kv_bytes) break;
     }
     const std::span<Job> batch(jobs.data() + begin, end - begin);
@@ -256,8 +286,8 @@ Result<std::vector<std::int64_t>> LocalEngine::encode_audio(std::span<const floa
 }
 
 Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
-  if (rows < 1 || position < 0 || position >= decoder_->max_positions()) {
-    return fail(ErrorCode::invalid_argument, "a benchmark needs at least 1 row and a position from 0 to {}", decoder_->max_positions() - 1);
+  if (rows < 1 || position < 0 || position >= decoder_->max_steps()) {
+    return fail(ErrorCode::invalid_argument, "a benchmark needs at least 1 row and a position from 0 to {}", decoder_->max_steps() - 1);
   }
   CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, rows * compute::KvPool::pages_for(position + 1)));
   pool->fill_random(1);
@@ -266,7 +296,7 @@ Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
   // Every other row is a null row, as with guidance; the others hear a text of 16 tokens.
   executor_->begin_pass();
   const std::vector<int> words(16, 3);
-  const auto cross = decoder_->condition(text_->encode(words));
+  const auto cross = decoder_->has_prefix() ? nullptr : decoder_->condition(decoder_->project_text(text_->encode(words)));
   std::vector<compute::Row> batch;
   for (int r = 0; r < rows; ++r) batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().decoder.codebooks), 1);

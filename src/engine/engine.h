@@ -35,6 +35,8 @@ struct Request {
   // start of the clip's codes.
   std::vector<std::int64_t> prompt_codes;
   int prompt_frames = 0;
+  // A melody to follow, for models that can (is_melody()): the strongest pitch class (0 to bins - 1) of each spectrum of a recording.
+  std::vector<int> melody;
 };
 
 /// Keys and values of a batch take at most this much, unless a single request needs more.

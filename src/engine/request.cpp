@@ -75,6 +75,14 @@ Status validate(const Request& request, const weights::ModelConfig& config) {
   if (!std::isfinite(request.guidance) || request.guidance < 0.0F || request.guidance > 100.0F) {
     return fail(ErrorCode::invalid_argument, "a guidance of {} is outside 0 to 100 (1 means none, 3 is usual)", request.guidance);
   }
+  if (!request.melody.empty() && !config.is_melody()) {
+    return fail(ErrorCode::unsupported, "the model {} cannot follow a melody; use a melody model (musicgen-melody) for that", config.name);
+  }
+  for (const int pitch_class : request.melody) {
+    if (pitch_class < 0 || pitch_class >= config.melody.bins) {
+      return fail(ErrorCode::invalid_argument, "pitch class {} of the melody is outside 0 to {}", pitch_class, config.melody.bins - 1);
+    }
+  }
   return validate_prompt_codes(request, config);
 }
 

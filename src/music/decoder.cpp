@@ -1,7 +1,6 @@
 #include "music/decoder.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace continuo::music {
@@ -11,6 +10,11 @@ using compute::Tensor;
 Result<std::unique_ptr<MusicDecoder>> MusicDecoder::load(const weights::TensorSource& source, compute::Executor& executor) {
   std::unique_ptr<MusicDecoder> decoder(new MusicDecoder(source.config().decoder, executor));
   const weights::DecoderConfig& config = decoder->config_;
+  decoder->melody_ = source.config().melody;
+  if (decoder->has_prefix()) {
+    const TensorView weight = source.tensor("decoder.chroma_proj.weight"), bias = source.tensor("decoder.chroma_proj.bias");
+    CONTINUO_TRY(decoder->chroma_projection_, executor.load_linear(std::span(&weight, 1), &bias));
+  }
   decoder->has_projection_ = source.has("decoder.text_proj.weight");
   if (decoder->has_projection_) {
     const TensorView weight = source.tensor("decoder.text_proj.weight"), bias = source.tensor("decoder.text_proj.bias");
@@ -24,7 +28,6 @@ Result<std::unique_ptr<MusicDecoder>> MusicDecoder::load(const weights::TensorSo
   }
   CONTINUO_TRY(decoder->heads_, executor.load_linear(heads));
   CONTINUO_CHECK(decoder->load_layers(source));
-  decoder->make_positions();
   return decoder;
 }
 
@@ -44,10 +47,12 @@ Status MusicDecoder::load_layers(const weights::TensorSource& source) {
     CONTINUO_TRY(layer.self_norm, norm(block + "self_norm"));
     CONTINUO_TRY(layer.self_qkv, linear(block, {"self_q", "self_k", "self_v"}));
     CONTINUO_TRY(layer.self_output, linear(block, {"self_o"}));
-    CONTINUO_TRY(layer.cross_norm, norm(block + "cross_norm"));
-    CONTINUO_TRY(layer.cross_q, linear(block, {"cross_q"}));
-    CONTINUO_TRY(layer.cross_kv, linear(block, {"cross_k", "cross_v"}));
-    CONTINUO_TRY(layer.cross_output, linear(block, {"cross_o"}));
+    if (!has_prefix()) {
+      CONTINUO_TRY(layer.cross_norm, norm(block + "cross_norm"));
+      CONTINUO_TRY(layer.cross_q, linear(block, {"cross_q"}));
+      CONTINUO_TRY(layer.cross_kv, linear(block, {"cross_k", "cross_v"}));
+      CONTINUO_TRY(layer.cross_output, linear(block, {"cross_o"}));
+    }
     CONTINUO_TRY(layer.feed_forward_norm, norm(block + "ffn_norm"));
     CONTINUO_TRY(layer.up, linear(block, {"ffn_up"}));
     CONTINUO_TRY(layer.down, linear(block, {"ffn_down"}));
@@ -58,55 +63,81 @@ Status MusicDecoder::load_layers(const weights::TensorSource& source) {
   return {};
 }
 
-int MusicDecoder::max_positions() const {
-  return config_.max_frames + *std::max_element(config_.delays.begin(), config_.delays.end());
-}
+int MusicDecoder::max_steps() const { return config_.max_frames + *std::max_element(config_.delays.begin(), config_.delays.end()); }
 
-void MusicDecoder::make_positions() {
+std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows) {
   // transformers' MusicgenSinusoidalPositionalEmbedding, rounded to float where it rounds: the angle is a float product.
-  const int width = config_.width, half = width / 2;
-  const auto slope = static_cast<float>(-std::log(10000.0) / (half - 1));
-  positions_.assign(static_cast<std::size_t>(max_positions()) * static_cast<std::size_t>(width), 0.0F);
-  for (int p = 0; p < max_positions(); ++p) {
-    float* row = positions_.data() + static_cast<std::ptrdiff_t>(p) * width;
-    for (int i = 0; i < half; ++i) {
-      const float angle = static_cast<float>(p) * std::exp(static_cast<float>(i) * slope);
-      row[i] = std::cos(angle);
-      row[half + i] = std::sin(angle);
+  const auto width = static_cast<std::size_t>(config_.width), half = width / 2;
+  const auto slope = static_cast<float>(-std::log(10000.0) / (static_cast<double>(half) - 1.0));
+  std::vector<float> values;
+  for (const compute::Row& row : rows) {
+    while (positions_.size() < static_cast<std::size_t>(row.position + 1) * width) {
+      const std::size_t start = positions_.size();
+      const auto position = static_cast<float>(start / width);
+      positions_.resize(start + width, 0.0F);
+      for (std::size_t i = 0; i < half; ++i) {
+        const float angle = position * std::exp(static_cast<float>(i) * slope);
+        positions_[start + i] = std::cos(angle);
+        positions_[start + half + i] = std::sin(angle);
+      }
     }
+    const auto own = positions_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row.position) * width);
+    values.insert(values.end(), own, own + config_.width);
   }
+  return values;
 }
 
-std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor text) {
+Tensor MusicDecoder::project_text(Tensor text) { return has_projection_ ? executor_.linear(text_projection_, text) : text; }
+
+std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected) {
   compute::Executor& ex = executor_;
-  if (has_projection_) text = ex.linear(text_projection_, text);  // [tokens, d]
-  auto cross = ex.make_cross_kv(config_.layers, config_.heads, config_.width / config_.heads, static_cast<int>(text.rows));
+  auto cross = ex.make_cross_kv(config_.layers, config_.heads, config_.width / config_.heads, static_cast<int>(projected.rows));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    ex.store_cross(*cross, static_cast<int>(i), ex.linear(layers_[i].cross_kv, text));  // [tokens, 2 d]
+    ex.store_cross(*cross, static_cast<int>(i), ex.linear(layers_[i].cross_kv, projected));  // [tokens, 2 d]
   }
   return cross;
 }
 
-Tensor MusicDecoder::step(std::span<const compute::Row> rows, std::span<const std::int32_t> ids, compute::KvPool& pool) {
-  compute::Executor& ex = executor_;
-  const auto width = static_cast<std::size_t>(config_.width);
-  std::vector<float> positions(rows.size() * width);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    assert(rows[r].position < max_positions());
-    std::copy_n(positions_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rows[r].position) * width), width,
-                positions.begin() + static_cast<std::ptrdiff_t>(r * width));
+std::vector<float> MusicDecoder::prefix(std::span<const int> chroma, std::span<const float> text) {
+  const auto bins = static_cast<std::size_t>(melody_.bins), length = static_cast<std::size_t>(melody_.length);
+  std::vector<float> one_hot(length * bins, 0.0F);
+  for (std::size_t t = 0; t < length; ++t) {
+    const int pitch_class = chroma.empty() ? 0 : chroma[t % chroma.size()];
+    one_hot[t * bins + static_cast<std::size_t>(pitch_class)] = 1.0F;
   }
-  Tensor x = ex.embed_sum(embeddings_, ids, config_.embedding_scale, positions);  // [rows, d]
+  executor_.begin_pass();
+  const Tensor rows = executor_.linear(chroma_projection_, executor_.write(one_hot, melody_.length));  // [length, d]
+  std::vector<float> values(static_cast<std::size_t>(rows.rows * rows.columns));
+  executor_.read(rows, values);
+  values.insert(values.end(), text.begin(), text.end());
+  return values;
+}
+
+Tensor MusicDecoder::run_layers(Tensor x, std::span<const compute::Row> rows, compute::KvPool& pool) {
+  compute::Executor& ex = executor_;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const int index = static_cast<int>(i);
     const Tensor qkv = ex.norm_linear(layer.self_norm, layer.self_qkv, x);  // [rows, 3 d]
     x = ex.linear_add(layer.self_output, ex.self_attention(qkv, pool, index, rows), x);
-    const Tensor q = ex.norm_linear(layer.cross_norm, layer.cross_q, x);  // [rows, d]
-    x = ex.linear_add(layer.cross_output, ex.cross_attention(q, index, rows), x);
+    if (!has_prefix()) {
+      const Tensor q = ex.norm_linear(layer.cross_norm, layer.cross_q, x);  // [rows, d]
+      x = ex.linear_add(layer.cross_output, ex.cross_attention(q, index, rows), x);
+    }
     x = ex.linear_add(layer.down, ex.norm_linear(layer.feed_forward_norm, layer.up, x, config_.activation), x);
   }
-  return ex.norm_linear(output_norm_, heads_, x);  // [rows, codebooks * codebook_size]
+  return x;
+}
+
+void MusicDecoder::prefill(std::span<const compute::Row> rows, std::span<const float> values, compute::KvPool& pool) {
+  std::vector<float> placed = positions_of(rows);
+  for (std::size_t i = 0; i < placed.size(); ++i) placed[i] += values[i];
+  run_layers(executor_.write(placed, static_cast<std::int64_t>(rows.size())), rows, pool);
+}
+
+Tensor MusicDecoder::step(std::span<const compute::Row> rows, std::span<const std::int32_t> ids, compute::KvPool& pool) {
+  const Tensor x = executor_.embed_sum(embeddings_, ids, config_.embedding_scale, positions_of(rows));  // [rows, d]
+  return executor_.norm_linear(output_norm_, heads_, run_layers(x, rows, pool));  // [rows, codebooks * codebook_size]
 }
 
 Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(compute::KvType type, int pages) {
@@ -116,9 +147,8 @@ Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(compute::KvT
 std::int64_t MusicDecoder::step_weight_bytes() const {
   std::int64_t bytes = executor_.weight_bytes(heads_);
   for (const Layer& layer : layers_) {
-    for (const compute::Linear linear : {layer.self_qkv, layer.self_output, layer.cross_q, layer.cross_output, layer.up, layer.down}) {
-      bytes += executor_.weight_bytes(linear);
-    }
+    for (const compute::Linear linear : {layer.self_qkv, layer.self_output, layer.up, layer.down}) bytes += executor_.weight_bytes(linear);
+    if (!has_prefix()) bytes += executor_.weight_bytes(layer.cross_q) + executor_.weight_bytes(layer.cross_output);
   }
   return bytes;
 }

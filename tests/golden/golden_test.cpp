@@ -137,7 +137,7 @@ TEST_P(Golden, LogitsByTeacherForcing) {
     std::unique_ptr<compute::CrossKv> cross;
     if (!entry["text"].is_null()) {
       executor_->begin_pass();
-      cross = decoder->condition(encoder->encode(*engine->tokenize(entry["text"])));
+      cross = decoder->condition(decoder->project_text(encoder->encode(*engine->tokenize(entry["text"]))));
     }
     const auto input = integers(entry["input_ids"]);  // [codebooks, steps]
     const std::size_t steps = input.size() / codebooks;
