@@ -6,7 +6,7 @@ from pathlib import Path
 
 import safetensors.torch
 import torch
-from transformers import AutoTokenizer, MusicgenForConditionalGeneration, T5Tokenizer
+from transformers import AutoTokenizer, MusicgenForConditionalGeneration, PreTrainedModel, T5Tokenizer
 
 import spiece
 from shapes import Shape
@@ -14,22 +14,24 @@ from shapes import Shape
 _PUBLISHED = {"parametrizations.weight.original0": "weight_g", "parametrizations.weight.original1": "weight_v"}
 
 
-def _use_published_names(file: Path) -> None:
+def published_name(name: str) -> str:
     """Weight norm is weight_g / weight_v in every published file, but parametrizations.* in what transformers 5 saves."""
-    renamed = {}
-    for name, tensor in safetensors.torch.load_file(file).items():
-        for new, old in _PUBLISHED.items():
-            name = name.replace(new, old)
-        renamed[name] = tensor
+    for new, old in _PUBLISHED.items():
+        name = name.replace(new, old)
+    return name
+
+
+def use_published_names(file: Path) -> None:
+    renamed = {published_name(name): tensor for name, tensor in safetensors.torch.load_file(file).items()}
     safetensors.torch.save_file(renamed, file, metadata={"format": "pt"})
 
 
-def save(model: MusicgenForConditionalGeneration, shape: Shape, folder: Path, spiece_file: Path) -> None:
+def save(model: PreTrainedModel, shape: Shape, folder: Path, spiece_file: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder, max_shard_size="50GB")
     file = folder / "model.safetensors"
     if shape.published_names:
-        _use_published_names(file)
+        use_published_names(file)
     file.chmod(0o644)  # transformers leaves it readable to the owner only
 
     # transformers 5 saves tokenizer.json and no spiece.model. The normaliser's table alone takes 320 kB in there, so
@@ -40,13 +42,17 @@ def save(model: MusicgenForConditionalGeneration, shape: Shape, folder: Path, sp
         shutil.copyfile(Path(saved) / "tokenizer_config.json", folder / "tokenizer_config.json")
 
 
-def load(folder: Path) -> tuple[MusicgenForConditionalGeneration, T5Tokenizer]:
-    model = MusicgenForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+def load(folder: Path, kind: type = MusicgenForConditionalGeneration) -> tuple[PreTrainedModel, T5Tokenizer]:
+    model = kind.from_pretrained(folder, dtype=torch.float32).eval()
     return model, AutoTokenizer.from_pretrained(folder)
 
 
-def assert_same(a: MusicgenForConditionalGeneration, b: MusicgenForConditionalGeneration) -> None:
+def assert_same(a: PreTrainedModel, b: PreTrainedModel) -> None:
     left, right = a.state_dict(), b.state_dict()
     assert left.keys() == right.keys()
     for name in left:
         assert torch.equal(left[name], right[name]), name
+
+
+def kilobytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) // 1000

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
-from transformers import GenerationConfig, MusicgenForConditionalGeneration
+from transformers import GenerationConfig, MusicgenForConditionalGeneration, MusicgenMelodyForConditionalGeneration
 from transformers.models.encodec.modeling_encodec import EncodecConv1d, EncodecConvTranspose1d
 
 from shapes import Shape
@@ -73,6 +73,16 @@ def _fill_decoder(decoder: nn.Module, fill: _Filler) -> None:
             fill.linear(tensor)
 
 
+def _quiet_start(decoder: nn.Module, fill: _Filler) -> None:
+    """Positions add sines and cosines of size 1 everywhere, beside which an epsilon of 1e-5 or 1e-6 is nothing. Here the
+    special id's embeddings cancel position 0 (cosines 1, then sines 0) but for a hundredth."""
+    tables = decoder.model.decoder.embed_tokens
+    for table in tables:
+        special = table.weight[-1]
+        fill.normal(special, 0.01)
+        special[: special.shape[0] // 2] -= 1.0 / len(tables)
+
+
 def _calibrate(codec: nn.Module, run: Callable[[], object]) -> None:
     """Scales each convolution so that its output has an rms of 1, in one pass: a hook sees what the layers before,
     already scaled, give it. Factors keep two digits, so that a machine's rounding does not get into the weights."""
@@ -129,14 +139,20 @@ def _fill_codec(codec: nn.Module, fill: _Filler, seed: int) -> None:
 
 
 @torch.no_grad()
-def random_model(shape: Shape, seed: int) -> MusicgenForConditionalGeneration:
-    model = MusicgenForConditionalGeneration(shape.config()).eval()
+def random_model(shape: Shape, seed: int) -> MusicgenForConditionalGeneration | MusicgenMelodyForConditionalGeneration:
+    kind = MusicgenMelodyForConditionalGeneration if shape.chroma_length else MusicgenForConditionalGeneration
+    model = kind(shape.config()).eval()
     fill = _Filler(seed)
     _fill_text(model.text_encoder, fill)
     _fill_decoder(model.decoder, fill)
+    if shape.quiet_start:
+        _quiet_start(model.decoder, fill)
     _fill_codec(model.audio_encoder, fill, seed)
     fill.linear(model.enc_to_dec_proj.weight)
     fill.normal(model.enc_to_dec_proj.bias, 0.3)
+    if shape.chroma_length:  # its input is a single one in twelve
+        fill.normal(model.audio_enc_to_dec_proj.weight, 1.5)
+        fill.normal(model.audio_enc_to_dec_proj.bias, 0.3)
     vocab = shape.decoder["vocab_size"]
     model.generation_config = GenerationConfig(  # as published with musicgen-small
         bos_token_id=vocab, decoder_start_token_id=vocab, pad_token_id=vocab, do_sample=True, guidance_scale=3.0,
