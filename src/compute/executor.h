@@ -160,7 +160,7 @@ class Executor {
 
 struct CpuOptions {
   int threads = 0;   // 0: one for each physical core
-  std::string isa;   // empty: CONTINUO_ISA, or the best that the machine has
+  std::string isa = "";  // empty: CONTINUO_ISA, or the best that the machine has
 };
 
 /// Errors: an instruction set that is unknown, or that this machine lacks.

@@ -22,6 +22,20 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Gives the pages of all jobs back when it goes out of scope.
+class ReleaseJobs {
+ public:
+  explicit ReleaseJobs(std::span<Job> jobs) : jobs_(jobs) {}
+  ReleaseJobs(const ReleaseJobs&) = delete;
+  ReleaseJobs& operator=(const ReleaseJobs&) = delete;
+  ~ReleaseJobs() {
+    for (Job& job : jobs_) job.release();
+  }
+
+ private:
+  std::span<Job> jobs_;
+};
+
 tl::unexpected<Error> interrupted() { return fail(ErrorCode::cancelled, "interrupted"); }
 
 /// A prompt after the text encoder: what cross-attending models attend to, or the projected text [tokens, d] of melody models.
@@ -146,6 +160,7 @@ Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()
   int pages = 0;
   for (const Job& job : jobs) pages += job.rows() * compute::KvPool::pages_for(job.positions());
   CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, pages));
+  const ReleaseJobs release(jobs);  // before the pool ends, on every way out
   for (Job& job : jobs) {
     if (!job.reserve(*pool)) return fail(ErrorCode::io, "too few K/V pages for the batch");
     job.prefill_prefix(*decoder_, *executor_, *pool);

@@ -80,7 +80,7 @@ struct Timing {
 struct EngineOptions {
   int threads = 0;                  // 0: one for each physical core
   std::string kv = "f32";           // f32 | f16 | int8
-  std::string isa;                  // empty: the best the machine has (CONTINUO_ISA forces one)
+  std::string isa = "";             // empty: the best the machine has (CONTINUO_ISA forces one)
 };
 
 class Engine {
