@@ -86,7 +86,7 @@ void check_decoder(Checker& check, const DecoderConfig& decoder) {
 }
 
 void check_codec(Checker& check, const CodecConfig& codec) {
-  check.whole("codec.sample_rate", codec.sample_rate, 1000, 192'000);
+  check.whole("codec.sample_rate", codec.sample_rate, 100, 192'000);
   check.whole("codec.filters", codec.filters, 1, 1024);
   check.whole("codec.width", codec.width, 1, width_max);
   check.whole("codec.kernel", codec.kernel, 1, kernel_max);
@@ -114,6 +114,15 @@ void check_codec(Checker& check, const CodecConfig& codec) {
   for (int j = 1; j < codec.residual_layers; ++j) dilation *= codec.dilation_growth;  // at most 8^7
   check.require(dilation <= 4096, "codec.dilation_growth {} in {} layers makes a dilation of {}; at most 4096 is accepted",
                 codec.dilation_growth, codec.residual_layers, dilation);
+}
+
+void check_melody(Checker& check, const MelodyConfig& melody, int width) {
+  check.whole("musicgen.chroma_bins", melody.bins, 1, 256);
+  check.whole("musicgen.chroma_length", melody.length, 1, 1 << 16);
+  check.whole("musicgen.chroma_n_fft", melody.n_fft, 16, 1 << 20);
+  check.whole("musicgen.chroma_hop", melody.hop, 1, melody.n_fft);
+  // transformers then leaves out the projection; no such model was published.
+  check.require(melody.bins != width, "musicgen.chroma_bins equals musicgen.embedding_length, which is not supported");
 }
 
 void check_tokenizer(Checker& check, const TokenizerConfig& tokenizer, const T5Config& text) {
@@ -151,18 +160,17 @@ Status check_config(const ModelConfig& config, const std::string& origin) {
   check_decoder(check, config.decoder);
   check_codec(check, config.codec);
   check_defaults(check, config.defaults);
-  check.require(config.codec.codebooks == config.decoder.codebooks,
-                "the codec has {} codebooks, but the decoder {}: they are parts of different models", config.codec.codebooks,
-                config.decoder.codebooks);
+  if (config.is_melody()) check_melody(check, config.melody, config.decoder.width);
+  if (check.good()) {
+    check.require(config.codec.codebooks * config.decoder.audio_channels == config.decoder.codebooks,
+                  "the codec has {} codebooks, but the decoder {} for {} audio channels: they are parts of different models",
+                  config.codec.codebooks, config.decoder.codebooks, config.decoder.audio_channels);
+  }
   check.require(config.codec.codebook_size == config.decoder.codebook_size,
                 "the codec's codebooks have {} entries, but the decoder's {}: they are parts of different models",
                 config.codec.codebook_size, config.decoder.codebook_size);
   if (check.good()) check_tokenizer(check, config.tokenizer, config.text);
-  CONTINUO_CHECK(check.take());
-  if (config.decoder.audio_channels != 1) {
-    return fail(ErrorCode::unsupported, "{}: stereo models are not supported by this version yet", origin);
-  }
-  return {};
+  return check.take();
 }
 
 }  // namespace continuo::weights

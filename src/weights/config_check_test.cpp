@@ -19,6 +19,18 @@ TEST(ConfigCheck, AcceptsASmallModel) {
   EXPECT_TRUE(status) << status.error().message;
 }
 
+TEST(ConfigCheck, AcceptsEveryPublishedKind) {
+  ModelConfig audiogen = small_config();  // a codec at another rate
+  audiogen.codec.sample_rate = 16'000;
+  audiogen.codec.ratios = {8, 5, 4, 2};
+  ModelConfig stereo_melody = testing::small_stereo_config();
+  stereo_melody.melody = testing::small_melody_config().melody;
+  for (const ModelConfig& config : {testing::small_stereo_config(), testing::small_melody_config(), stereo_melody, audiogen}) {
+    const Status status = check_config(config, "here");
+    EXPECT_TRUE(status) << status.error().message;
+  }
+}
+
 struct Wrong {
   std::function<void(ModelConfig&)> damage;
   const char* reason;
@@ -56,7 +68,14 @@ const Wrong wrong[] = {
      "musicgen.delays is -1"},
     {[](ModelConfig& c) { c.decoder.max_frames = 0; }, "musicgen.max_frames"},
     {[](ModelConfig& c) { c.decoder.embedding_scale = std::numeric_limits<float>::infinity(); }, "musicgen.embedding_scale"},
-    {[](ModelConfig& c) { c.decoder.audio_channels = 2; }, "stereo"},
+    {[](ModelConfig& c) { c.decoder.audio_channels = 3; }, "musicgen.audio_channels is 3"},
+    {[](ModelConfig& c) { c.decoder.audio_channels = 2; }, "the decoder 2 for 2 audio channels"},
+    {[](ModelConfig& c) { c.codec.codebooks = 1 << 30, c.decoder.audio_channels = 1 << 30; }, "musicgen.audio_channels"},
+    {[](ModelConfig& c) { c.melody = {.bins = 300}; }, "musicgen.chroma_bins is 300"},
+    {[](ModelConfig& c) { c.melody = {.bins = 12, .length = 0}; }, "musicgen.chroma_length is 0"},
+    {[](ModelConfig& c) { c.melody = {.bins = 12, .n_fft = 8}; }, "musicgen.chroma_n_fft is 8"},
+    {[](ModelConfig& c) { c.melody = {.bins = 12, .n_fft = 64, .hop = 65}; }, "musicgen.chroma_hop is 65"},
+    {[](ModelConfig& c) { c.melody = {.bins = 8}; }, "chroma_bins equals"},
     {[](ModelConfig& c) { c.codec.sample_rate = 0; }, "codec.sample_rate"},
     {[](ModelConfig& c) { c.codec.filters = 0; }, "codec.filters"},
     {[](ModelConfig& c) {

@@ -91,6 +91,17 @@ void visit_keys(Config& config, Visitor& visit) {
   visit("generation.top_k", config.defaults.top_k);
 }
 
+/// The keys that only melody models have.
+template <class Config, class Visitor>
+void visit_melody_keys(Config& config, Visitor& visit) {
+  visit("musicgen.chroma_bins", config.melody.bins);
+  visit("musicgen.chroma_length", config.melody.length);
+  visit("musicgen.chroma_n_fft", config.melody.n_fft);
+  visit("musicgen.chroma_hop", config.melody.hop);
+}
+
+constexpr const char* conditioning_key = "musicgen.conditioning";
+
 class KeyWriter {
  public:
   explicit KeyWriter(GgufWriter& writer) : writer_(writer) {}
@@ -143,6 +154,16 @@ class KeyReader {
   void operator()(const char* key, PadMode& value) { word(key, value, pad_mode_from_name); }
   void operator()(const char* key, Blob<std::string> blob) {
     if (const auto* found = array(key, GgufType::u8)) blob.bytes = text_of(*found);
+  }
+
+  /// What stands in an optional key, or `absent`. Anything but that and `other` is a complaint.
+  std::string choice(const char* key, const char* absent, std::string_view other) {
+    known_.insert(key);
+    std::string word = absent;
+    if (file_.find(key) == nullptr) return word;
+    (*this)(key, word);
+    if (word != absent && word != other) complain("key '{}' is '{}', which this version does not know", key, printable(word));
+    return word;
   }
 
   const std::set<std::string_view>& known() const { return known_; }
@@ -234,7 +255,10 @@ Result<ModelConfig> read_config(const GgufFile& file) {
   }
   ModelConfig config;
   visit_keys(config, reader);
+  const bool melody = reader.choice(conditioning_key, "cross", "prefix") == "prefix";
+  if (melody) visit_melody_keys(config, reader);
   CONTINUO_CHECK(reader.take());
+  if (melody && !config.is_melody()) return fail(ErrorCode::corrupt_file, "{}: musicgen.chroma_bins is 0", file.path());
   CONTINUO_CHECK(refuse_unknown_keys(file, reader.known()));
   CONTINUO_CHECK(check_config(config, file.path()));
   return config;
@@ -245,6 +269,9 @@ void write_config(const ModelConfig& config, GgufWriter& writer) {
   writer.set("continuo.format_version", format_version);
   KeyWriter visit(writer);
   visit_keys(config, visit);
+  if (!config.is_melody()) return;
+  writer.set(conditioning_key, std::string("prefix"));
+  visit_melody_keys(config, visit);
 }
 
 }  // namespace continuo::weights

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ggml.h>
+
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "base/half.h"
@@ -11,6 +14,7 @@
 #include "weights/musicgen_layout.h"
 #include "weights/safetensors.h"
 #include "weights/tensor_source.h"
+#include "weights/tensor_types.h"
 #include "weights/weight_norm.h"
 
 namespace continuo::weights {
@@ -69,7 +73,7 @@ TEST(Convert, KeepsEveryBitOfASmallCheckpoint) {
 }
 
 TEST(Convert, KeepsEveryBitOfTheGoldens) {
-  for (const char* name : {"tiny-a", "tiny-b", "tiny-c"}) {
+  for (const char* name : {"tiny-a", "tiny-b", "tiny-c", "stereo", "melody", "stereo-melody"}) {
     SCOPED_TRACE(name);
     const std::string checkpoint = source_path("tests/goldens/") + name + "/model";
     if (!std::filesystem::exists(checkpoint)) GTEST_SKIP() << "no goldens";
@@ -125,6 +129,13 @@ TEST(Convert, RefusesValuesBeyondHalfPrecision) {
   options.type = DType::f16;
   EXPECT_NE(refusal(checkpoint, options).find("'decoder.head.0.weight' holds -70000, which is beyond the range of f16"),
             std::string::npos);
+  options.type = DType::q8_0;  // its scale would not fit f16
+  SmallCheckpoint wide(small_wide_config());
+  wide.tensors["decoder.model.decoder.layers.0.fc1.weight"].values[700] = 1e9F;
+  const std::string message = refusal(wide, options);
+  EXPECT_NE(message.find("'decoder.blk.0.ffn_up.weight' holds 1000000000, which is beyond the range of q8_0"), std::string::npos)
+      << message;
+  options.type = DType::f16;
   const TemporaryFolder folder;
   SmallCheckpoint bias;  // biases are f32 in every file
   bias.tensors["enc_to_dec_proj.bias"].values[0] = 70000.0F;
@@ -132,17 +143,58 @@ TEST(Convert, RefusesValuesBeyondHalfPrecision) {
   EXPECT_TRUE(convert_huggingface(folder.path("in"), folder.path("out.gguf"), options));
 }
 
-TEST(Convert, RefusesTypesForLater) {
-  ConvertOptions options;
-  options.type = DType::q8_0;
-  EXPECT_NE(refusal({}, options).find("q8_0 is not supported by this version yet"), std::string::npos);
+/// A mixed file: every tensor has the type of the rule, and the bytes that ggml's own reference makes of the checkpoint's floats.
+TEST(Convert, WritesBlocksAsGgmlDoes) {
+  const TemporaryFolder folder;
+  const SmallCheckpoint checkpoint(small_wide_config());
+  checkpoint.write(folder.path("in"));
+  const auto source = SafetensorsFile::open(folder.path("in/model.safetensors"));
+  ASSERT_TRUE(source) << source.error().message;
+  for (const DType type : {DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k}) {
+    SCOPED_TRACE(name_of(type));
+    ConvertOptions options;
+    options.type = type;
+    double last = 0.0;
+    options.progress = [&](double fraction) { last = fraction; };
+    const Status status = convert_huggingface(folder.path("in"), folder.path("out.gguf"), options);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_DOUBLE_EQ(last, 1.0);
+    const auto model = open_model(folder.path("out.gguf"));
+    ASSERT_TRUE(model) << model.error().message;
+    const auto names = huggingface_names((*model)->config());
+    for (const TensorSpec& spec : musicgen_layout((*model)->config())) {
+      const TensorView view = (*model)->tensor(spec.name);
+      ASSERT_EQ(view.type, stored_type(spec, type)) << spec.name;
+      const std::vector<float> values = expected_values(*source, names.at(spec.name));
+      std::vector<std::byte> expected(view.data.size());
+      if (view.type == DType::f32)
+        std::memcpy(expected.data(), values.data(), expected.size());
+      else
+        ggml_get_type_traits(static_cast<ggml_type>(view.type))
+            ->from_float_ref(values.data(), expected.data(), static_cast<std::int64_t>(values.size()));
+      EXPECT_EQ(std::memcmp(view.data.data(), expected.data(), expected.size()), 0) << spec.name;
+    }
+  }
+}
+
+TEST(Convert, ReadsEveryPublishedKind) {
+  for (const ModelConfig& config : {small_stereo_config(), small_melody_config()}) {
+    const TemporaryFolder folder;
+    SmallCheckpoint(config).write(folder.path("in"));
+    const Status status = convert_huggingface(folder.path("in"), folder.path("out.gguf"), {});
+    ASSERT_TRUE(status) << status.error().message;
+    const auto model = open_model(folder.path("out.gguf"));
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_EQ((*model)->config().decoder.delays, config.decoder.delays);
+    EXPECT_EQ((*model)->config().melody.length, config.melody.length);
+  }
 }
 
 TEST(Convert, StopsWhenAsked) {
   ConvertOptions options;
   int asked = 0;
   options.cancelled = [&] { return ++asked > 3; };
-  EXPECT_NE(refusal({}, options).find("cancelled"), std::string::npos);
+  EXPECT_NE(refusal(SmallCheckpoint(), options).find("cancelled"), std::string::npos);
 }
 
 }  // namespace

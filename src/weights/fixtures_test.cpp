@@ -126,31 +126,66 @@ ModelConfig small_config() {
   return config;
 }
 
-SmallCheckpoint::SmallCheckpoint() : spiece(spiece_of(10)) {
-  config = {
-      {"model_type", "musicgen"},
-      {"text_encoder",
-       {{"model_type", "t5"}, {"d_model", 6}, {"d_kv", 3}, {"d_ff", 8}, {"num_layers", 2}, {"num_heads", 2}, {"vocab_size", 12}}},
-      {"audio_encoder",
-       {{"model_type", "encodec"},
-        {"sampling_rate", 1000},
-        {"num_filters", 2},
-        {"hidden_size", 3},
-        {"upsampling_ratios", {3, 2}},
-        {"use_causal_conv", false},
-        {"codebook_size", 4},
-        {"use_conv_shortcut", false},
-        {"chunk_length_s", nullptr}}},
-      {"decoder",
-       {{"model_type", "musicgen_decoder"},
-        {"hidden_size", 8},
-        {"num_hidden_layers", 2},
-        {"num_attention_heads", 2},
-        {"ffn_dim", 12},
-        {"num_codebooks", 2},
-        {"vocab_size", 4},
-        {"pad_token_id", 4}}}};
-  const ModelConfig expected = small_config();
+ModelConfig small_stereo_config() {
+  ModelConfig config = small_config();
+  config.decoder.audio_channels = 2;
+  config.decoder.codebooks = 4;
+  config.decoder.delays = {0, 0, 1, 1};
+  return config;
+}
+
+ModelConfig small_melody_config() {
+  ModelConfig config = small_config();
+  config.melody = {.bins = 12, .length = 5, .n_fft = 64, .hop = 16};
+  return config;
+}
+
+ModelConfig small_wide_config() {
+  ModelConfig config = small_config();
+  config.text.width = 32;
+  config.text.head_width = 128;
+  config.text.feed_forward = 96;
+  config.text.layers = 1;
+  config.decoder.width = 256;
+  config.decoder.feed_forward = 288;
+  config.decoder.layers = 1;
+  return config;
+}
+
+SmallCheckpoint::SmallCheckpoint(const ModelConfig& expected) : spiece(spiece_of(10)) {
+  const T5Config& text = expected.text;
+  const DecoderConfig& decoder = expected.decoder;
+  const std::string family = expected.is_melody() ? "musicgen_melody" : "musicgen";
+  config = {{"model_type", family},
+            {"text_encoder",
+             {{"model_type", "t5"},
+              {"d_model", text.width},
+              {"d_kv", text.head_width},
+              {"d_ff", text.feed_forward},
+              {"num_layers", text.layers},
+              {"num_heads", text.heads},
+              {"vocab_size", text.vocabulary}}},
+            {"audio_encoder",
+             {{"model_type", "encodec"},
+              {"sampling_rate", expected.codec.sample_rate},
+              {"num_filters", expected.codec.filters},
+              {"hidden_size", expected.codec.width},
+              {"upsampling_ratios", expected.codec.ratios},
+              {"use_causal_conv", false},
+              {"codebook_size", expected.codec.codebook_size},
+              {"use_conv_shortcut", false},
+              {"chunk_length_s", nullptr}}},
+            {"decoder",
+             {{"model_type", family + "_decoder"},
+              {"hidden_size", decoder.width},
+              {"num_hidden_layers", decoder.layers},
+              {"num_attention_heads", decoder.heads},
+              {"ffn_dim", decoder.feed_forward},
+              {"num_codebooks", decoder.codebooks},
+              {"audio_channels", decoder.audio_channels},
+              {"vocab_size", decoder.codebook_size},
+              {"pad_token_id", decoder.special_id}}}};
+  if (expected.is_melody()) config["chroma_length"] = expected.melody.length;
   const auto names = huggingface_names(expected);
   float next = 0.25F;
   const auto fill = [&next](const std::vector<std::int64_t>& shape) {

@@ -80,13 +80,18 @@ std::string spiece_of(int pieces);
 /// A MusicGen of a few thousand weights that passes check_config.
 ModelConfig small_config();
 
-/// The same as a Hugging Face folder, which a test may change before it is written.
+/// The same for two channels, as a melody model, and with rows long enough for blocks (of 32; some of 256).
+ModelConfig small_stereo_config();
+ModelConfig small_melody_config();
+ModelConfig small_wide_config();
+
+/// A config as a Hugging Face folder, which a test may change before it is written.
 struct SmallCheckpoint {
   nlohmann::json config;
   Tensors tensors;
   std::string spiece;
 
-  SmallCheckpoint();
+  explicit SmallCheckpoint(const ModelConfig& expected = small_config());
   void write(const std::string& folder) const;
 };
 

@@ -6,11 +6,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/file.h"
 #include "weights/config_check.h"
+#include "weights/huggingface_tokenizer.h"
 #include "weights/json_text.h"
 #include "weights/model_card.h"
-#include "weights/spiece_proto.h"
 #include "weights/text_check.h"
 
 namespace continuo::weights {
@@ -20,7 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t config_bytes_max = std::size_t{4} << 20;
-constexpr std::size_t proto_bytes_max = std::size_t{16} << 20;
 constexpr double trained_seconds = 30.0;  // of every published MusicGen
 
 template <class... Args>
@@ -51,31 +49,6 @@ Result<Activation> activation_of(const std::string& path, const std::string& nam
   return unsupported(path, "the activation '{}' is not supported", printable(name));
 }
 
-Status read_text(const json& part, const std::string& path, ModelConfig& config) {
-  T5Config& text = config.text;
-  text = {.width = 512, .layers = 6, .heads = 8, .head_width = 64, .feed_forward = 2048, .vocabulary = 32128};
-  std::string projection = "relu";
-  JsonFields fields(part, path + ": text_encoder");
-  fields.get("d_model", text.width);
-  fields.get("num_layers", text.layers);
-  fields.get("num_heads", text.heads);
-  fields.get("d_kv", text.head_width);
-  fields.get("d_ff", text.feed_forward);
-  fields.get("vocab_size", text.vocabulary);
-  fields.get("relative_attention_num_buckets", text.relative_buckets);
-  fields.get("relative_attention_max_distance", text.relative_max_distance);
-  fields.get("layer_norm_epsilon", text.norm_epsilon);
-  fields.get("feed_forward_proj", projection);
-  fields.get("pad_token_id", config.tokenizer.pad_id);
-  fields.get("eos_token_id", config.tokenizer.end_id);
-  CONTINUO_CHECK(fields.take());
-  text.gated = projection.starts_with("gated-");
-  if (text.gated) projection.erase(0, 6);
-  if (text.gated && projection == "gelu") projection = "gelu_new";  // T5Config: "for backwards compatibility"
-  CONTINUO_TRY(text.activation, activation_of(path, projection));
-  return {};
-}
-
 Status read_decoder(const json& part, const std::string& path, DecoderConfig& decoder) {
   decoder.width = 1024;
   decoder.layers = 24;
@@ -100,17 +73,50 @@ Status read_decoder(const json& part, const std::string& path, DecoderConfig& de
   fields.get("activation_function", activation);
   fields.get("scale_embedding", scaled);
   CONTINUO_CHECK(fields.take());
-  if (decoder.audio_channels == 2) {
-    return unsupported(path, "this is a stereo model ({} codebooks, 2 channels); stereo is not supported by this version yet",
-                       decoder.codebooks);
+  if (decoder.audio_channels != 1 && decoder.audio_channels != 2) {
+    return unsupported(path, "the decoder has {} audio channels; mono and stereo are supported", decoder.audio_channels);
   }
   if (fields.has("cross_attention_hidden_size")) {
     return unsupported(path, "decoder.cross_attention_hidden_size is set, which is not supported");
   }
   CONTINUO_TRY(decoder.activation, activation_of(path, activation));
   decoder.embedding_scale = scaled ? std::sqrt(static_cast<float>(decoder.width)) : 1.0F;
-  for (int k = 0; k < std::min(decoder.codebooks, 16); ++k) decoder.delays.push_back(k);
+  decoder.delays = default_delays(std::min(decoder.codebooks, 16), decoder.audio_channels);
   return {};
+}
+
+/// The chroma's spectrum stands with the feature extractor, in a file of its own or (transformers 5) in the processor's.
+Status read_chroma(const std::string& folder, const CodecConfig& codec, MelodyConfig& melody) {
+  std::string path = folder + "/preprocessor_config.json";
+  auto found = read_json_object(path, config_bytes_max);
+  if (!found && found.error().code == ErrorCode::not_found) {
+    path = folder + "/processor_config.json";
+    found = read_json_object(path, config_bytes_max);
+    if (found) found = found->value("feature_extractor", json::object());
+  }
+  if (!found && found.error().code == ErrorCode::not_found) return {};
+  if (!found) return forward_error(found.error());
+  if (!found->is_object()) return fail(ErrorCode::corrupt_file, "{}: 'feature_extractor' is not an object", path);
+  int bins = melody.bins, sample_rate = codec.sample_rate;
+  JsonFields fields(*found, path);
+  fields.get("n_fft", melody.n_fft);
+  fields.get("hop_length", melody.hop);
+  fields.get("num_chroma", bins);
+  fields.get("sampling_rate", sample_rate);
+  CONTINUO_CHECK(fields.take());
+  if (bins == melody.bins && sample_rate == codec.sample_rate) return {};
+  return fail(ErrorCode::corrupt_file, "{}: {} chroma bins at {} Hz do not belong to a model with {} at {} Hz", path, bins,
+              sample_rate, melody.bins, codec.sample_rate);
+}
+
+Status read_melody(const json& top, const std::string& path, MelodyConfig& melody) {
+  melody.bins = 12;
+  JsonFields fields(top, path);
+  fields.get("num_chroma", melody.bins);
+  fields.get("chroma_length", melody.length);
+  CONTINUO_CHECK(fields.take());
+  if (melody.bins > 0) return {};
+  return fail(ErrorCode::corrupt_file, "{}: num_chroma is {}; a melody model has at least 1", path, melody.bins);
 }
 
 Status read_codec(const json& part, const std::string& path, CodecConfig& codec) {
@@ -179,24 +185,6 @@ Status read_defaults(const std::string& folder, GenerationDefaults& defaults) {
   return fields.take();
 }
 
-Status read_tokenizer(const std::string& folder, TokenizerConfig& tokenizer) {
-  const std::string path = folder + "/spiece.model";
-  auto proto = read_text_file(path, proto_bytes_max);
-  if (!proto && proto.error().code == ErrorCode::not_found) {
-    std::error_code ignored;
-    const bool json_only = std::filesystem::exists(folder + "/tokenizer.json", ignored);
-    return fail(
-        ErrorCode::not_found, "{}: {}; copy the spiece.model of the T5 that the model was trained with into the folder", folder,
-        json_only ? "there is a tokenizer.json but no spiece.model, which this version needs" : "there is no spiece.model");
-  }
-  if (!proto) return forward_error(proto.error());
-  const auto summary = inspect_spiece(*proto);
-  if (!summary) return fail(ErrorCode::corrupt_file, "{}: this is not a SentencePiece model: {}", path, summary.error().message);
-  tokenizer.unknown_id = summary->unknown_id;
-  tokenizer.model_proto = std::move(*proto);
-  return {};
-}
-
 /// "owner/name", as on the hub. Older files hold somebody's path in the same place, which must not travel on.
 bool is_repository_name(std::string_view text) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/'; };
@@ -221,38 +209,65 @@ void read_names(const json& top, const std::string& folder, ModelConfig& config)
   config.license = read_license(folder);
 }
 
-Status check_model_type(const json& top, const std::string& path) {
+/// True for a melody model.
+Result<bool> read_model_type(const json& top, const std::string& path) {
   std::string type;
   JsonFields fields(top, path);
   fields.get("model_type", type);
   CONTINUO_CHECK(fields.take());
-  if (type == "musicgen") return {};
+  if (type == "musicgen" || type == "musicgen_melody") return type == "musicgen_melody";
   if (type.empty())
     return fail(ErrorCode::unsupported, "{}: the file does not say what kind of model it is (no model_type)", path);
-  if (type == "musicgen_melody") {
-    return unsupported(path, "this is a melody model (musicgen_melody), which is not supported by this version yet");
-  }
   return unsupported(path, "this is a '{}' model, not a MusicGen one", printable(type));
 }
 
 }  // namespace
 
+Status read_t5_config(const json& part, const std::string& where, ModelConfig& config) {
+  T5Config& text = config.text;
+  text = {.width = 512, .layers = 6, .heads = 8, .head_width = 64, .feed_forward = 2048, .vocabulary = 32128};
+  std::string projection = "relu";
+  JsonFields fields(part, where);
+  fields.get("d_model", text.width);
+  fields.get("num_layers", text.layers);
+  fields.get("num_heads", text.heads);
+  fields.get("d_kv", text.head_width);
+  fields.get("d_ff", text.feed_forward);
+  fields.get("vocab_size", text.vocabulary);
+  fields.get("relative_attention_num_buckets", text.relative_buckets);
+  fields.get("relative_attention_max_distance", text.relative_max_distance);
+  fields.get("layer_norm_epsilon", text.norm_epsilon);
+  fields.get("feed_forward_proj", projection);
+  fields.get("pad_token_id", config.tokenizer.pad_id);
+  fields.get("eos_token_id", config.tokenizer.end_id);
+  CONTINUO_CHECK(fields.take());
+  text.gated = projection.starts_with("gated-");
+  if (text.gated) projection.erase(0, 6);
+  if (text.gated && projection == "gelu") projection = "gelu_new";  // T5Config: "for backwards compatibility"
+  CONTINUO_TRY(text.activation, activation_of(where, projection));
+  return {};
+}
+
 Result<ModelConfig> read_huggingface_config(const std::string& folder) {
   const std::string path = folder + "/config.json";
   CONTINUO_TRY(const json top, read_json_object(path, config_bytes_max));
-  CONTINUO_CHECK(check_model_type(top, path));
+  CONTINUO_TRY(const bool melody, read_model_type(top, path));
   CONTINUO_TRY(const json* text, part_of(top, path, "text_encoder", "t5"));
   CONTINUO_TRY(const json* codec, part_of(top, path, "audio_encoder", "encodec"));
-  CONTINUO_TRY(const json* decoder, part_of(top, path, "decoder", "musicgen_decoder"));
+  CONTINUO_TRY(const json* decoder, part_of(top, path, "decoder", melody ? "musicgen_melody_decoder" : "musicgen_decoder"));
   ModelConfig config;
-  CONTINUO_CHECK(read_text(*text, path, config));
+  CONTINUO_CHECK(read_t5_config(*text, path + ": text_encoder", config));
   CONTINUO_CHECK(read_codec(*codec, path, config.codec));
   CONTINUO_CHECK(read_decoder(*decoder, path, config.decoder));
+  if (melody) {
+    CONTINUO_CHECK(read_melody(top, path, config.melody));
+    CONTINUO_CHECK(read_chroma(folder, config.codec, config.melody));
+  }
   CONTINUO_CHECK(read_defaults(folder, config.defaults));
-  CONTINUO_CHECK(read_tokenizer(folder, config.tokenizer));
+  CONTINUO_CHECK(read_huggingface_tokenizer(folder, config.tokenizer));
   read_names(top, folder, config);
   // A codec may have more residual codebooks than the decoder predicts; the first ones are then all there is to use.
-  config.codec.codebooks = config.decoder.codebooks;
+  config.codec.codebooks = config.decoder.codebooks / config.decoder.audio_channels;
   CONTINUO_CHECK(check_config(config, path));
   const auto frames = static_cast<int>(std::lround(trained_seconds * config.codec.frame_rate()));  // at most 30 x 192,000
   config.decoder.max_frames = std::clamp(frames, 1, config.decoder.max_frames);

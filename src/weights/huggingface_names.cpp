@@ -14,7 +14,10 @@ namespace {
 
 class Names {
  public:
-  void add(std::string ours, std::string theirs) { names_.emplace(std::move(ours), SourceTensor{std::move(theirs), false}); }
+  /// `otherwise` is where a checkpoint without the first name has it.
+  void add(std::string ours, std::string theirs, std::string otherwise = {}) {
+    names_.emplace(std::move(ours), SourceTensor{std::move(theirs), false, std::move(otherwise)});
+  }
   void linear(const std::string& ours, const std::string& theirs) { add(ours + ".weight", theirs + ".weight"); }
   void with_bias(const std::string& ours, const std::string& theirs) {
     linear(ours, theirs);
@@ -25,17 +28,17 @@ class Names {
     names_.emplace(ours + ".weight", SourceTensor{theirs + ".conv", true});
     add(ours + ".bias", theirs + ".conv.bias");
   }
-  std::unordered_map<std::string, SourceTensor> take() { return std::move(names_); }
+  SourceNames take() { return std::move(names_); }
 
  private:
-  std::unordered_map<std::string, SourceTensor> names_;
+  SourceNames names_;
 };
 
-void add_text(Names& names, const T5Config& text) {
-  names.add("text.embed.weight", "text_encoder.shared.weight");
+void add_text(Names& names, const T5Config& text, const std::string& prefix) {
+  names.add("text.embed.weight", prefix + "shared.weight", prefix + "encoder.embed_tokens.weight");
   for (int i = 0; i < text.layers; ++i) {
     const std::string ours = fmt::format("text.blk.{}.", i);
-    const std::string theirs = fmt::format("text_encoder.encoder.block.{}.layer.", i);
+    const std::string theirs = fmt::format("{}encoder.block.{}.layer.", prefix, i);
     names.linear(ours + "attn_norm", theirs + "0.layer_norm");
     for (const char* part : {"q", "k", "v", "o"}) names.linear(ours + "attn_" + part, theirs + "0.SelfAttention." + part);
     if (i == 0) names.linear(ours + "attn_rel_bias", theirs + "0.SelfAttention.relative_attention_bias");
@@ -45,11 +48,12 @@ void add_text(Names& names, const T5Config& text) {
     if (text.gated) names.linear(ours + "ffn_gate", dense + "wi_0");  // the one with the activation
     names.linear(ours + "ffn_up", dense + (text.gated ? "wi_1" : "wi"));
   }
-  names.linear("text.output_norm", "text_encoder.encoder.final_layer_norm");
+  names.linear("text.output_norm", prefix + "encoder.final_layer_norm");
 }
 
 void add_decoder(Names& names, const ModelConfig& config) {
   if (has_text_projection(config)) names.with_bias("decoder.text_proj", "enc_to_dec_proj");
+  if (config.is_melody()) names.with_bias("decoder.chroma_proj", "audio_enc_to_dec_proj");
   for (int k = 0; k < config.decoder.codebooks; ++k) {
     names.linear(fmt::format("decoder.codebook.{}.embed", k), fmt::format("decoder.model.decoder.embed_tokens.{}", k));
     names.linear(fmt::format("decoder.head.{}", k), fmt::format("decoder.lm_heads.{}", k));
@@ -62,6 +66,7 @@ void add_decoder(Names& names, const ModelConfig& config) {
     const std::string ours = fmt::format("decoder.blk.{}.", i);
     const std::string theirs = fmt::format("decoder.model.decoder.layers.{}.", i);
     for (const auto& [our_name, their_name] : attentions) {
+      if (our_name == std::string_view("cross") && config.is_melody()) continue;
       names.with_bias(ours + our_name + "_norm", theirs + their_name + "_layer_norm");
       for (const auto& [our_part, their_part] : parts) names.linear(ours + our_name + our_part, theirs + their_name + their_part);
     }
@@ -126,11 +131,17 @@ void add_codec(Names& names, const CodecConfig& codec) {
 
 }  // namespace
 
-std::unordered_map<std::string, SourceTensor> huggingface_names(const ModelConfig& config) {
+SourceNames huggingface_names(const ModelConfig& config) {
   Names names;
-  add_text(names, config.text);
+  add_text(names, config.text, "text_encoder.");
   add_decoder(names, config);
   add_codec(names, config.codec);
+  return names.take();
+}
+
+SourceNames t5_names(const T5Config& text, const std::string& prefix) {
+  Names names;
+  add_text(names, text, prefix);
   return names.take();
 }
 

@@ -44,6 +44,62 @@ TEST(HuggingFace, ReadsTheConfig) {
   EXPECT_EQ(config.tokenizer.unknown_id, 2);
 }
 
+TEST(HuggingFace, ReadsStereo) {
+  const TemporaryFolder folder;
+  SmallCheckpoint(small_stereo_config()).write(folder.path());
+  const auto model = HuggingFaceModel::open(folder.path());
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->config().decoder.audio_channels, 2);
+  EXPECT_EQ(model->config().decoder.codebooks, 4);
+  EXPECT_EQ(model->config().decoder.delays, (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(model->config().codec.codebooks, 2);
+}
+
+TEST(HuggingFace, ReadsMelody) {
+  const TemporaryFolder folder;
+  const SmallCheckpoint checkpoint(small_melody_config());
+  checkpoint.write(folder.path());
+  const auto read = [&]() -> Result<MelodyConfig> {
+    CONTINUO_TRY(const HuggingFaceModel model, HuggingFaceModel::open(folder.path()));
+    return model.config().melody;
+  };
+  auto melody = read();
+  ASSERT_TRUE(melody) << melody.error().message;
+  EXPECT_EQ(melody->bins, 12);
+  EXPECT_EQ(melody->length, 5);
+  EXPECT_EQ(melody->n_fft, 16384);  // the feature extractor's default
+  EXPECT_EQ(melody->hop, 4096);
+  folder.write("processor_config.json", R"({"feature_extractor":{"n_fft":512,"hop_length":128}})");
+  melody = read();
+  ASSERT_TRUE(melody) << melody.error().message;
+  EXPECT_EQ(melody->n_fft, 512);
+  EXPECT_EQ(melody->hop, 128);
+  folder.write("preprocessor_config.json", R"({"n_fft":256,"hop_length":64,"num_chroma":12,"sampling_rate":1000})");
+  melody = read();
+  ASSERT_TRUE(melody) << melody.error().message;
+  EXPECT_EQ(melody->n_fft, 256);
+  EXPECT_EQ(melody->hop, 64);
+  folder.write("preprocessor_config.json", R"({"num_chroma":12,"sampling_rate":32000})");
+  melody = read();
+  ASSERT_FALSE(melody);
+  EXPECT_NE(melody.error().message.find("12 chroma bins at 32000 Hz do not belong to a model with 12 at 1000 Hz"),
+            std::string::npos);
+  EXPECT_TRUE(checkpoint.tensors.contains("audio_enc_to_dec_proj.bias"));
+}
+
+/// AudioGen's codec: 16 kHz, 50 frames a second.
+TEST(HuggingFace, ReadsOtherRates) {
+  const TemporaryFolder folder;
+  ModelConfig config = small_config();
+  config.codec.sample_rate = 16'000;
+  config.codec.ratios = {8, 5, 4, 2};
+  SmallCheckpoint(config).write(folder.path());
+  const auto model = HuggingFaceModel::open(folder.path());
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->config().codec.frame_rate(), 50.0);
+  EXPECT_EQ(model->config().decoder.max_frames, 1500);
+}
+
 TEST(HuggingFace, KnowsTheActivationsOfT5) {
   const struct {
     const char* name;
@@ -82,14 +138,30 @@ struct Wrong {
 
 const Wrong wrong[] = {
     {"llama", [](SmallCheckpoint& c) { c.config["model_type"] = "llama"; }, "this is a 'llama' model, not a MusicGen one"},
-    {"melody", [](SmallCheckpoint& c) { c.config["model_type"] = "musicgen_melody"; }, "melody model"},
+    {"a melody model with another's decoder", [](SmallCheckpoint& c) { c.config["model_type"] = "musicgen_melody"; },
+     "is a 'musicgen_decoder'; only 'musicgen_melody_decoder' is supported"},
+    {"melody without chroma", [](SmallCheckpoint& c) { c = SmallCheckpoint(small_melody_config()), c.config["num_chroma"] = 0; },
+     "num_chroma is 0"},
+    {"melody of another chroma",
+     [](SmallCheckpoint& c) { c = SmallCheckpoint(small_melody_config()), c.config["num_chroma"] = 24; },
+     "'audio_enc_to_dec_proj.weight' has the shape [8, 12], but config.json demands [8, 24]"},
+    {"cross-attention in a melody model",
+     [](SmallCheckpoint& c) {
+       const auto extra = c.tensors["decoder.model.decoder.layers.0.encoder_attn.k_proj.weight"];
+       c = SmallCheckpoint(small_melody_config());
+       c.tensors["decoder.model.decoder.layers.0.encoder_attn.k_proj.weight"] = extra;
+     },
+     "encoder_attn.k_proj.weight' is not part of the model"},
     {"no model_type", [](SmallCheckpoint& c) { c.config.erase("model_type"); }, "no model_type"},
     {"model_type is a number", [](SmallCheckpoint& c) { c.config["model_type"] = 3; }, "'model_type' is not a string"},
     {"no decoder", [](SmallCheckpoint& c) { c.config.erase("decoder"); }, "no part 'decoder'"},
     {"another text encoder", [](SmallCheckpoint& c) { c.config["text_encoder"]["model_type"] = "umt5"; },
      "is a 'umt5'; only 't5'"},
     {"another codec", [](SmallCheckpoint& c) { c.config["audio_encoder"]["model_type"] = "dac"; }, "is a 'dac'; only 'encodec'"},
-    {"stereo", [](SmallCheckpoint& c) { c.config["decoder"]["audio_channels"] = 2; }, "stereo"},
+    {"stereo with a mono model's codebooks",
+     [](SmallCheckpoint& c) { c.config["decoder"]["num_codebooks"] = 3, c.config["decoder"]["audio_channels"] = 2; },
+     "the codec has 1 codebooks, but the decoder 3 for 2 audio channels"},
+    {"surround", [](SmallCheckpoint& c) { c.config["decoder"]["audio_channels"] = 0; }, "0 audio channels"},
     {"stereo codec", [](SmallCheckpoint& c) { c.config["audio_encoder"]["audio_channels"] = 2; }, "2 audio channels"},
     {"group norm", [](SmallCheckpoint& c) { c.config["audio_encoder"]["norm_type"] = "time_group_norm"; }, "time_group_norm"},
     {"normalised audio", [](SmallCheckpoint& c) { c.config["audio_encoder"]["normalize"] = true; }, "normalises"},
@@ -162,13 +234,11 @@ TEST(HuggingFace, SaysWhatAFolderLacks) {
   std::filesystem::remove(folder.path("m"));
   std::filesystem::create_directory(folder.path("m"));
   EXPECT_NE(reason().find("no config.json"), std::string::npos);
-  folder.write("m/state_dict.bin", "");
-  EXPECT_NE(reason().find("audiocraft"), std::string::npos);
   SmallCheckpoint().write(folder.path("m"));
   std::filesystem::remove(folder.path("m/spiece.model"));
-  EXPECT_NE(reason().find("there is no spiece.model"), std::string::npos);
+  EXPECT_NE(reason().find("no spiece.model and no tokenizer.json"), std::string::npos);
   folder.write("m/tokenizer.json", "{}");
-  EXPECT_NE(reason().find("tokenizer.json but no spiece.model"), std::string::npos);
+  EXPECT_NE(reason().find("tokenizer.json: the vocabulary 'null' is not one of T5's"), std::string::npos);
   folder.write("m/spiece.model", SmallCheckpoint().spiece);
   std::filesystem::remove(folder.path("m/model.safetensors"));
   EXPECT_NE(reason().find("no model.safetensors"), std::string::npos);

@@ -16,8 +16,10 @@ namespace fs = std::filesystem;
 std::string summary_of(const TensorSource& model) {
   const ModelConfig& config = model.config();
   const double seconds = config.decoder.max_frames / config.codec.frame_rate();
-  return fmt::format("MusicGen, {} layers of {}, {}, {:g} kHz mono, up to {:.3g} s", config.decoder.layers, config.decoder.width,
-                     continuo::name_of(model.tensor("decoder.head.0.weight").type), config.codec.sample_rate / 1000.0, seconds);
+  const DType type = model.tensor("decoder.blk.0.ffn_up.weight").type;  // a file may mix types; most weights are of this kind
+  return fmt::format("MusicGen{}, {} layers of {}, {}, {:g} kHz {}, up to {:.3g} s", config.is_melody() ? " melody" : "",
+                     config.decoder.layers, config.decoder.width, continuo::name_of(type), config.codec.sample_rate / 1000.0,
+                     config.decoder.audio_channels == 2 ? "stereo" : "mono", seconds);
 }
 
 InstalledModel describe(const fs::path& path) {

@@ -48,12 +48,16 @@ std::optional<int> whole_number(const nlohmann::json& value) {
 
 }  // namespace
 
+Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where) {
+  if (nesting(text) > depth_max) return fail(ErrorCode::corrupt_file, "{}: the JSON is nested too deeply", where);
+  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded() || !value.is_object()) return fail(ErrorCode::corrupt_file, "{}: this is not a JSON object", where);
+  return value;
+}
+
 Result<nlohmann::json> read_json_object(const std::string& path, std::size_t limit) {
   CONTINUO_TRY(const std::string text, read_text_file(path, limit));
-  if (nesting(text) > depth_max) return fail(ErrorCode::corrupt_file, "{}: the JSON is nested too deeply", path);
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded() || !value.is_object()) return fail(ErrorCode::corrupt_file, "{}: this is not a JSON object", path);
-  return value;
+  return parse_json_object(text, path);
 }
 
 const nlohmann::json* JsonFields::find(const char* name) const {

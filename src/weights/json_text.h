@@ -10,6 +10,9 @@
 
 namespace continuo::weights {
 
+/// The text as a JSON object. Refuses other JSON and nesting deeper than 32; `where` begins the complaint.
+Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where);
+
 /// The file as a JSON object. Refuses other JSON, more than `limit` bytes, and nesting deeper than 32.
 Result<nlohmann::json> read_json_object(const std::string& path, std::size_t limit);
 

@@ -36,11 +36,11 @@ struct DecoderConfig {
   int feed_forward = 0;
   Activation activation = Activation::gelu_erf;
   int codebooks = 0;
-  int codebook_size = 0;    // entries a head can choose; embedding tables have one more row
-  int special_id = 0;       // start and not-yet, = codebook_size
-  std::vector<int> delays;  // per codebook, in steps
-  int max_frames = 1500;    // the trained window
-  int audio_channels = 1;
+  int codebook_size = 0;         // entries a head can choose; embedding tables have one more row
+  int special_id = 0;            // start and not-yet, = codebook_size
+  std::vector<int> delays;       // per codebook, in steps
+  int max_frames = 1500;         // the trained window
+  int audio_channels = 1;        // 2: codebooks of left and right take turns
   float embedding_scale = 1.0F;  // sqrt(d) where the checkpoint scales embeddings
   float norm_epsilon = 1e-5F;
 };
@@ -58,7 +58,7 @@ struct CodecConfig {
   int dilation_growth = 2;
   int compress = 2;
   int lstm_layers = 2;
-  int codebooks = 0;  // how many a decoder of this model uses
+  int codebooks = 0;  // of one channel: a stereo decoder has twice as many
   int codebook_size = 0;
   bool causal = false;
   bool conv_shortcut = false;  // 1x1 convolution around a residual block instead of the identity
@@ -67,6 +67,15 @@ struct CodecConfig {
 
   int hop() const;            // samples a frame
   double frame_rate() const;  // frames a second
+};
+
+/// What a melody model hears in front of its codes: one-hot chroma rows of a recording, then the text (transformers'
+/// MusicgenMelodyForConditionalGeneration). It has no cross-attention. Other models have no bins.
+struct MelodyConfig {
+  int bins = 0;       // pitch classes
+  int length = 235;   // chroma rows in the prefix; shorter melodies are repeated, longer ones cut
+  int n_fft = 16384;  // samples of a spectrum, at the codec's rate
+  int hop = 4096;     // samples from one spectrum to the next
 };
 
 struct GenerationDefaults {
@@ -91,8 +100,14 @@ struct ModelConfig {
   T5Config text;
   DecoderConfig decoder;
   CodecConfig codec;
+  MelodyConfig melody;
   TokenizerConfig tokenizer;
   GenerationDefaults defaults;
+
+  bool is_melody() const { return melody.bins > 0; }
 };
+
+/// MusicGen's pattern: each codebook a step later than the one before it; of a stereo model, each pair.
+std::vector<int> default_delays(int codebooks, int audio_channels);
 
 }  // namespace continuo::weights

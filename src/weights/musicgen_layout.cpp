@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 namespace continuo::weights {
@@ -56,12 +57,17 @@ void add_decoder(Layout& layout, const ModelConfig& config) {
     layout.linear("decoder.text_proj", d, config.text.width);
     layout.add("decoder.text_proj.bias", {d}, TensorKind::bias);
   }
+  if (config.is_melody()) {
+    layout.linear("decoder.chroma_proj", d, config.melody.bins);
+    layout.add("decoder.chroma_proj.bias", {d}, TensorKind::bias);
+  }
   for (int k = 0; k < decoder.codebooks; ++k) {
     layout.add(fmt::format("decoder.codebook.{}.embed.weight", k), {decoder.codebook_size + 1, d}, TensorKind::embedding);
   }
   for (int i = 0; i < decoder.layers; ++i) {
     const std::string block = fmt::format("decoder.blk.{}.", i);
     for (const char* attention : {"self", "cross"}) {
+      if (attention == std::string_view("cross") && config.is_melody()) continue;  // its conditioning is in the sequence
       layout.layer_norm(block + attention + "_norm", d);
       for (const char* part : {"_q", "_k", "_v", "_o"}) layout.linear(block + attention + part, d, d);
     }

@@ -27,7 +27,7 @@ struct TensorSpec {
   TensorKind kind = TensorKind::matrix;
   std::int64_t fan_in = 1;  // of a matrix: products summed for one output
 
-  /// Norms, biases and the table of relative positions are f32 in every file; the rest has the file's type.
+  /// Norms, biases and the table of relative positions are f32 in every file; of the rest, see tensor_types.h.
   bool always_f32() const { return kind != TensorKind::matrix && kind != TensorKind::embedding; }
 };
 

@@ -4,7 +4,6 @@
 
 #include <cassert>
 #include <functional>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -54,7 +53,9 @@ Shape without_leading_ones(Shape shape) {
   return shape;
 }
 
-/// Compares the file's tensors with the layout. All matrices and tables have one type, the file's.
+/// Compares the file's tensors with the layout. A matrix or table may have any of our types, whatever the others have: which
+/// tensor is worth how many bits is the writer's choice (ours: tensor_types.h). That rows are whole blocks was checked with the
+/// header.
 class Matcher {
  public:
   explicit Matcher(const GgufFile& file) : path_(file.path()) {
@@ -80,19 +81,15 @@ class Matcher {
   }
 
  private:
-  Result<DType> accepted_type(const TensorSpec& spec, const GgufTensor& tensor) {
+  Result<DType> accepted_type(const TensorSpec& spec, const GgufTensor& tensor) const {
     const auto type = dtype_from_number(tensor.type_number);
     if (spec.always_f32()) {
       if (type == DType::f32) return DType::f32;
       return corrupt("tensor '{}' has the type {}, but must be f32", spec.name, tensor.type.name);
     }
-    if (type != DType::f32 && type != DType::f16) {
-      return fail(ErrorCode::unsupported, "{}: tensor '{}' has the type {}, which is not supported by this version yet", path_,
-                  spec.name, tensor.type.name);
-    }
-    if (!file_type_) file_type_ = type;
-    if (type == file_type_) return *type;
-    return corrupt("tensor '{}' has the type {}, but others of its kind {}", spec.name, tensor.type.name, name_of(*file_type_));
+    if (type) return *type;
+    return fail(ErrorCode::unsupported, "{}: tensor '{}' has the type {}; f32, f16, bf16, q8_0, q4_0 and q4_k are supported",
+                path_, spec.name, tensor.type.name);
   }
 
   template <class... Args>
@@ -102,7 +99,6 @@ class Matcher {
 
   std::string path_;
   std::unordered_map<std::string_view, const GgufTensor*> tensors_;
-  std::optional<DType> file_type_;
 };
 
 }  // namespace

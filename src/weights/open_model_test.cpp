@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <functional>
+#include <numeric>
+#include <set>
 
 #include "base/file.h"
 #include "weights/config_keys.h"
@@ -22,12 +24,16 @@ struct ModelFile {
   std::function<void(GgufWriter&)> keys = [](GgufWriter&) {};
   std::function<void(std::vector<TensorSpec>&)> tensors = [](std::vector<TensorSpec>&) {};
   std::function<DType(const TensorSpec&)> type = [](const TensorSpec&) { return DType::f32; };
+  ModelConfig tensors_of = config;
+
+  ModelFile() = default;
+  explicit ModelFile(const ModelConfig& both) : config(both), tensors_of(both) {}
 
   std::string write(const std::string& path) const {
     GgufWriter writer;
     write_config(config, writer);
     keys(writer);
-    std::vector<TensorSpec> layout = musicgen_layout(small_config());
+    std::vector<TensorSpec> layout = musicgen_layout(tensors_of);
     tensors(layout);
     auto file = AtomicFile::open(path);
     EXPECT_TRUE(file);
@@ -89,6 +95,51 @@ TEST(OpenModel, AcceptsHalfPrecisionMatrices) {
   EXPECT_EQ((*model)->tensor("decoder.output_norm.bias").type, DType::f32);
 }
 
+TEST(OpenModel, AcceptsAnyMixOfTypes) {
+  const TemporaryFolder folder;
+  ModelFile file(small_wide_config());
+  constexpr DType types[] = {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0, DType::q4_k};
+  // Each tensor the next type that can hold its rows, the codec's and the tables included.
+  const auto choose = [&](const TensorSpec& spec) {
+    std::size_t i = std::accumulate(spec.name.begin(), spec.name.end(), std::size_t{0});
+    while (!tensor_bytes(types[i % 6], spec.shape)) ++i;
+    return spec.always_f32() ? DType::f32 : types[i % 6];
+  };
+  file.type = choose;
+  const auto model = open_model(file.write(folder.path("m.gguf")));
+  ASSERT_TRUE(model) << model.error().message;
+  std::set<DType> seen;
+  for (const TensorSpec& spec : musicgen_layout(file.config)) {
+    const TensorView view = (*model)->tensor(spec.name);
+    EXPECT_EQ(view.type, choose(spec)) << spec.name;
+    EXPECT_EQ(static_cast<std::int64_t>(view.data.size()), tensor_bytes(view.type, spec.shape)) << spec.name;
+    seen.insert(view.type);
+  }
+  EXPECT_EQ(seen.size(), 6U);
+}
+
+TEST(OpenModel, ReadsStereoAndMelodyModels) {
+  const TemporaryFolder folder;
+  const auto stereo = open_model(ModelFile(small_stereo_config()).write(folder.path("s.gguf")));
+  ASSERT_TRUE(stereo) << stereo.error().message;
+  EXPECT_EQ((*stereo)->config().decoder.audio_channels, 2);
+  EXPECT_TRUE((*stereo)->has("decoder.head.3.weight"));
+  EXPECT_FALSE((*stereo)->has("codec.quantizer.2.codebook"));
+  EXPECT_FALSE((*stereo)->config().is_melody());
+  const auto melody = open_model(ModelFile(small_melody_config()).write(folder.path("m.gguf")));
+  ASSERT_TRUE(melody) << melody.error().message;
+  EXPECT_EQ((*melody)->config().melody.bins, 12);
+  EXPECT_EQ((*melody)->config().melody.length, 5);
+  EXPECT_EQ((*melody)->config().melody.n_fft, 64);
+  EXPECT_EQ((*melody)->config().melody.hop, 16);
+  EXPECT_EQ((*melody)->tensor("decoder.chroma_proj.weight").shape, (Shape{8, 12}));
+  EXPECT_FALSE((*melody)->has("decoder.blk.0.cross_q.weight"));
+  // The word may also stand where it is the default.
+  ModelFile spelt;
+  spelt.keys = [](GgufWriter& w) { w.set("musicgen.conditioning", std::string("cross")); };
+  EXPECT_TRUE(open_model(spelt.write(folder.path("c.gguf"))));
+}
+
 struct Mismatch {
   const char* kind;
   std::function<void(ModelFile&)> damage;
@@ -137,16 +188,32 @@ const Mismatch mismatches[] = {
        f.type = [](const TensorSpec& s) { return s.name == "text.output_norm.weight" ? DType::f16 : DType::f32; };
      },
      "has the type f16, but must be f32"},
-    {"mixed types",
+    {"a norm in blocks",
      [](ModelFile& f) {
-       f.type = [](const TensorSpec& s) { return s.name == "decoder.head.1.weight" ? DType::f16 : DType::f32; };
+       f = ModelFile(small_wide_config());
+       f.type = [](const TensorSpec& s) { return s.name == "text.output_norm.weight" ? DType::q8_0 : DType::f32; };
      },
-     "has the type f16, but others of its kind f32"},
-    {"a type for later",
+     "has the type q8_0, but must be f32"},
+    {"cross-attention in a melody model", [](ModelFile& f) { f.config = small_melody_config(); },
+     "'decoder.chroma_proj.weight' is missing"},
+    {"chroma in another model", [](ModelFile& f) { f.tensors_of = small_melody_config(); },
+     "'decoder.blk.0.cross_norm.weight' is missing"},
+    {"chroma keys in another model", [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.chroma_bins", 12U); }; },
+     "key 'musicgen.chroma_bins' is not one that this version knows"},
+    {"a melody model without chroma keys",
+     [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.conditioning", std::string("prefix")); }; },
+     "key 'musicgen.chroma_bins' is missing"},
+    {"a melody model without bins",
      [](ModelFile& f) {
-       f.type = [](const TensorSpec& s) { return s.name == "decoder.head.1.weight" ? DType::bf16 : DType::f32; };
+       f.config = small_melody_config();
+       f.keys = [](GgufWriter& w) { w.set("musicgen.chroma_bins", 0U); };
      },
-     "bf16, which is not supported by this version yet"},
+     "musicgen.chroma_bins is 0"},
+    {"another conditioning",
+     [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.conditioning", std::string("style")); }; },
+     "key 'musicgen.conditioning' is 'style', which this version does not know"},
+    {"half of the channels' codebooks",
+     [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.audio_channels", 2U); }; }, "parts of different models"},
 };
 
 TEST(OpenModel, RefusesWhatDoesNotMatchByKind) {
@@ -164,6 +231,32 @@ TEST(OpenModel, RefusesWhatDoesNotMatchByKind) {
     const std::string& message = model.error().message;
     EXPECT_NE(message.find(example.reason), std::string::npos) << message;
     EXPECT_TRUE(message.starts_with(path)) << message;
+  }
+}
+
+/// The type of a tensor, changed in the header: rows that are no whole blocks, data too short, and types that are none of ours.
+TEST(OpenModel, RefusesMalformedBlocks) {
+  const TemporaryFolder folder;
+  const std::string bytes = read_file(ModelFile(small_wide_config()).write(folder.path("m.gguf")));
+  const struct {
+    const char* tensor;
+    std::uint32_t type;
+    const char* reason;
+  } cases[] = {
+      {"text.blk.0.ffn_down.weight", 12, "rows of 96, not a multiple of the 256 elements in a block of its type q4_k"},
+      {"codec.quantizer.0.codebook", 8, "rows of 3, not a multiple of the 32 elements in a block of its type q8_0"},
+      {"decoder.blk.0.ffn_up.weight", 6, "has the type q5_0; f32, f16, bf16, q8_0, q4_0 and q4_k are supported"},
+      {"decoder.blk.0.ffn_up.weight", 99, "has the unknown type 99"},
+  };
+  for (const auto& example : cases) {
+    SCOPED_TRACE(example.reason);
+    std::string damaged = bytes;
+    const std::size_t dims = damaged.find(gguf_string(example.tensor)) + 8 + std::string_view(example.tensor).size();
+    const std::size_t at = dims + 4 + 2 * sizeof(std::int64_t);  // after the rank and two dimensions
+    damaged.replace(at, 4, raw(example.type));
+    const auto model = open_model(folder.write("n.gguf", damaged));
+    ASSERT_FALSE(model);
+    EXPECT_NE(model.error().message.find(example.reason), std::string::npos) << model.error().message;
   }
 }
 

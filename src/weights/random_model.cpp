@@ -2,20 +2,17 @@
 // own name, so that its values do not depend on the order of the questions; it then lives as long as the source.
 
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/half.h"
-#include "base/philox.h"
 #include "weights/musicgen_layout.h"
+#include "weights/random_values.h"
 #include "weights/tensor_source.h"
+#include "weights/tensor_types.h"
 
 namespace continuo::weights {
 
@@ -50,12 +47,7 @@ ModelConfig config_of(const NamedShape& shape) {
   return config;
 }
 
-/// Standard deviation and mean that keep activations of order 1.
-struct Spread {
-  float deviation;
-  float mean;
-};
-
+/// What keeps activations of order 1.
 Spread spread_of(const TensorSpec& spec, const ModelConfig& config) {
   switch (spec.kind) {
     case TensorKind::gain: return {0.1F, 1.0F};
@@ -70,60 +62,6 @@ Spread spread_of(const TensorSpec& spec, const ModelConfig& config) {
     deviation /= std::sqrt(static_cast<float>(config.text.head_width));
   }
   return {deviation, 0.0F};
-}
-
-/// xoshiro256** (Blackman and Vigna, 2018): about a nanosecond for two floats.
-class Xoshiro {
- public:
-  explicit Xoshiro(PhiloxKey key) {
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      const PhiloxCounter words = philox({i, 0, 0, 0}, key);
-      state_[i] = std::uint64_t{words[0]} << 32 | words[1] | (i == 0 ? 1U : 0U);  // not all zero
-    }
-  }
-  std::uint64_t next() {
-    const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
-    const std::uint64_t shifted = state_[1] << 17;
-    state_[2] ^= state_[0];
-    state_[3] ^= state_[1];
-    state_[1] ^= state_[2];
-    state_[0] ^= state_[3];
-    state_[2] ^= shifted;
-    state_[3] = std::rotl(state_[3], 45);
-    return result;
-  }
-
- private:
-  std::array<std::uint64_t, 4> state_{};
-};
-
-/// FNV-1a: the same on every machine, unlike std::hash.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x100000001B3U;
-  return hash;
-}
-
-/// Uniform values of that mean and deviation.
-std::vector<std::byte> make_values(const TensorSpec& spec, DType type, Spread spread, std::uint64_t seed) {
-  const std::uint64_t mixed = seed ^ hash_of(spec.name);
-  Xoshiro random({static_cast<std::uint32_t>(mixed), static_cast<std::uint32_t>(mixed >> 32)});
-  const auto count = static_cast<std::size_t>(spec.shape.elements());
-  const float step = spread.deviation * std::sqrt(3.0F) * 0x1p-31F;
-  const auto value = [&](std::uint32_t bits) { return spread.mean + static_cast<float>(static_cast<std::int32_t>(bits)) * step; };
-  std::vector<std::byte> bytes(count * static_cast<std::size_t>(block_size(type).bytes));
-  for (std::size_t i = 0; i < count; i += 2) {
-    const std::uint64_t bits = random.next();
-    const std::array<float, 2> pair = {value(static_cast<std::uint32_t>(bits)), value(static_cast<std::uint32_t>(bits >> 32))};
-    const std::size_t present = std::min<std::size_t>(2, count - i);
-    if (type == DType::f32) {
-      std::memcpy(bytes.data() + i * sizeof(float), pair.data(), present * sizeof(float));
-    } else {
-      const std::array<std::uint16_t, 2> halves = {float_to_half(pair[0]), float_to_half(pair[1])};
-      std::memcpy(bytes.data() + i * sizeof(std::uint16_t), halves.data(), present * sizeof(std::uint16_t));
-    }
-  }
-  return bytes;
 }
 
 class RandomModel : public TensorSource {
@@ -142,9 +80,11 @@ class RandomModel : public TensorSource {
     assert(found != tensors_.end() && "the architecture has no such tensor");
     if (found == tensors_.end()) return {};
     Tensor& tensor = found->second;
-    const DType type = tensor.spec.always_f32() ? DType::f32 : type_;
+    const DType type = stored_type(tensor.spec, type_);
     const std::lock_guard lock(mutex_);
-    if (tensor.bytes.empty()) tensor.bytes = make_values(tensor.spec, type, spread_of(tensor.spec, config_), seed_);
+    if (tensor.bytes.empty()) {
+      tensor.bytes = random_values(type, tensor.spec.shape, spread_of(tensor.spec, config_), seed_ ^ hash_of(name));
+    }
     return {type, tensor.spec.shape, tensor.bytes};
   }
 
@@ -163,10 +103,6 @@ class RandomModel : public TensorSource {
 }  // namespace
 
 Result<std::unique_ptr<TensorSource>> random_model(std::string_view shape, DType type, std::uint64_t seed) {
-  if (type != DType::f32 && type != DType::f16) {
-    return fail(ErrorCode::unsupported, "random weights of type {} are not supported by this version yet; f32 and f16 are",
-                continuo::name_of(type));
-  }
   for (const NamedShape& known : shapes) {
     if (known.name == shape) return std::make_unique<RandomModel>(config_of(known), type, seed);
   }

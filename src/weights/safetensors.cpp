@@ -130,22 +130,29 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
 Status SafetensorsFile::stream(std::string_view name, const Sink& sink) const {
   const auto found = entries_.find(name);
   assert(found != entries_.end());
+  return stream(name, 0, static_cast<std::uint64_t>(found->second.elements()), sink);
+}
+
+Status SafetensorsFile::stream(std::string_view name, std::uint64_t first, std::uint64_t count, const Sink& sink) const {
+  const auto found = entries_.find(name);
+  assert(found != entries_.end());
   const SafetensorsEntry& entry = found->second;
+  assert(first + count <= static_cast<std::uint64_t>(entry.elements()));
   const auto type = float_dtype(entry.dtype);
   if (!type) {
     return fail(ErrorCode::unsupported, "{}: tensor '{}' has the type {}, which cannot be read as numbers with a fraction", path_,
                 printable(name), entry.dtype);
   }
   const auto element = static_cast<std::uint64_t>(block_size(*type).bytes);
-  const auto total = static_cast<std::uint64_t>(entry.elements());
   std::vector<float> values;
-  for (std::uint64_t first = 0; first < total; first += chunk_elements) {
-    const std::uint64_t count = std::min(chunk_elements, total - first);
-    const std::size_t offset = data_start_ + static_cast<std::size_t>(entry.begin + first * element);
-    const auto bytes = file_.bytes().subspan(offset, static_cast<std::size_t>(count * element));
-    values.resize(static_cast<std::size_t>(count));
-    TensorView{*type, Shape{static_cast<std::int64_t>(count)}, bytes}.to_float(values);
+  for (std::uint64_t done = 0; done < count;) {
+    const std::uint64_t part = std::min(chunk_elements, count - done);
+    const std::size_t offset = data_start_ + static_cast<std::size_t>(entry.begin + (first + done) * element);
+    const auto bytes = file_.bytes().subspan(offset, static_cast<std::size_t>(part * element));
+    values.resize(static_cast<std::size_t>(part));
+    TensorView{*type, Shape{static_cast<std::int64_t>(part)}, bytes}.to_float(values);
     file_.release(offset, bytes.size());
+    done += part;
     CONTINUO_CHECK(sink(values));
   }
   return {};

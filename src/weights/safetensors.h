@@ -38,6 +38,8 @@ class SafetensorsFile {
   /// Hands the tensor's values to `sink` in order, in pieces of at most a few megabytes, and drops the pages that were
   /// read from memory. `name` is in entries().
   Status stream(std::string_view name, const Sink& sink) const;
+  /// The same for `count` values from the `first` on; the range lies inside the tensor.
+  Status stream(std::string_view name, std::uint64_t first, std::uint64_t count, const Sink& sink) const;
   /// The whole tensor.
   Result<std::vector<float>> read(std::string_view name) const;
 

@@ -27,7 +27,8 @@ class TensorSource {
 Result<std::unique_ptr<TensorSource>> open_model(const std::string& path);
 
 /// Random weights, scaled so that activations stay of order 1. The tokenizer proto is empty.
-/// shape: musicgen-small | musicgen-medium | musicgen-large. type: of all matrices (f32 or f16 at this stage).
+/// shape: musicgen-small | musicgen-medium | musicgen-large. type: of the matrices (tensor_types.h); block types are made as
+/// blocks, with the same variance.
 Result<std::unique_ptr<TensorSource>> random_model(std::string_view shape, DType type, std::uint64_t seed);
 
 }  // namespace continuo::weights

@@ -88,7 +88,7 @@ def chroma_cases(extractor: MusicgenMelodyFeatureExtractor, out: Path, only: tup
         classes = hot.argmax(-1)
         assert torch.equal(hot, torch.nn.functional.one_hot(classes, 12).float())
         assert (classes[~sounding] == 0).all() and torch.equal(classes, levels.argmax(-1))
-        np.save(out / f"chroma_{name}.npy", levels.numpy())
+        np.save(out / f"chroma_{name}.npy", np.ascontiguousarray(levels.numpy()))
         cases.append({"name": name, "sampling_rate": rate, "samples": samples, "notes": notes, "frames": len(classes),
                       "classes": classes.tolist(), "levels": f"chroma_{name}.npy",
                       "min_margin": round(margin.min().item(), 4) if len(margin) else None})

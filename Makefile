@@ -1,0 +1,66 @@
+# The front door. `make help` says what there is.
+
+PROMPT ?= warm lofi beat with a soft electric piano
+SECONDS ?= 10
+OUT ?= out/
+BENCH ?=
+
+# In CI warnings are errors.
+PRESET := $(if $(filter true,$(CI)),ci,release)
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+CCACHE := $(shell command -v ccache 2>/dev/null)
+LAUNCHER := $(if $(CCACHE),-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE))
+# Folders whose tests use threads; ThreadSanitizer has nothing to say about the others.
+THREADED := src/base src/compute src/engine tests/golden
+has_tests = $(shell find $(1) -name '*_test.cpp' 2>/dev/null)
+TSAN_LAYERS := $(notdir $(foreach folder,$(THREADED),$(if $(call has_tests,$(folder)),$(folder))))
+SOURCES = $(shell find src tests -name '*.h' -o -name '*.cpp')
+
+export PROMPT OUT
+
+.PHONY: help run build test check bench clean format setup setup-tests
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run [PROMPT="..."] [SECONDS=10] [OUT=out/]   install what is missing, build, make a clip'
+	@echo 'make build    the program, at build/continuo'
+	@echo 'make test     build and run all tests'
+	@echo 'make check    the tests again under AddressSanitizer, UBSan and ThreadSanitizer'
+	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
+	@echo 'make format   clang-format over the sources'
+	@echo 'make clean    remove the build folders'
+
+setup:
+	@scripts/setup.sh
+
+setup-tests:
+	@scripts/setup.sh tests
+
+build: setup
+	@cmake --preset $(PRESET) $(LAUNCHER) >/dev/null
+	@cmake --build build --target continuo -j $(JOBS)
+
+run: build
+	@case "$$OUT" in */) mkdir -p "$$OUT";; esac
+	@build/continuo generate -d '$(SECONDS)' -o "$$OUT" -- "$$PROMPT"
+
+test: setup-tests
+	@cmake --preset $(PRESET) $(LAUNCHER) >/dev/null
+	@cmake --build build -j $(JOBS)
+	@python3 tests/run_tests.py --ctest build --python build
+
+check: setup-tests
+	@cmake --preset asan $(LAUNCHER) >/dev/null
+	@cmake --build build-asan -j $(JOBS)
+	@cmake --preset tsan $(LAUNCHER) >/dev/null
+	@cmake --build build-tsan -j $(JOBS) --target $(TSAN_LAYERS:%=%_tests)
+	@python3 tests/run_tests.py --ctest build-asan --ctest build-tsan $(TSAN_LAYERS) --python build-asan
+
+bench: build
+	@build/continuo bench $(BENCH)
+
+format:
+	@clang-format -i $(SOURCES)
+
+clean:
+	@rm -rf build build-debug build-asan build-tsan

@@ -1,0 +1,79 @@
+#include "cli/audio_input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "audio/chroma.h"
+#include "audio/media.h"
+#include "audio/resample.h"
+#include "engine/engine.h"
+
+namespace continuo::cli {
+
+namespace {
+
+constexpr float silence = 1e-4F;  // -80 dB
+
+bool is_silent(const std::vector<float>& samples) {
+  return std::all_of(samples.begin(), samples.end(), [](float sample) { return std::abs(sample) < silence; });
+}
+
+void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
+
+}  // namespace
+
+Result<audio::Sound> read_for_codec(const std::string& path, const weights::ModelConfig& config) {
+  CONTINUO_TRY(audio::Sound sound, audio::read_media(path));
+  return audio::resampled(audio::with_channels(std::move(sound), config.decoder.audio_channels), config.codec.sample_rate);
+}
+
+Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<double> last, double whole_seconds,
+                                      const weights::ModelConfig& config) {
+  const std::int64_t hop = config.codec.hop(), rate = config.codec.sample_rate;
+  const double frame_rate = config.codec.frame_rate();
+  const std::int64_t asked = last ? std::llround(*last * static_cast<double>(rate)) : 0;
+  if (last && asked < hop) {
+    return fail(ErrorCode::invalid_argument, "--last {:g} is shorter than one frame; the least is {:g} s", *last,
+                1.0 / frame_rate);
+  }
+  CONTINUO_TRY(audio::Sound sound, read_for_codec(path, config));
+  const std::int64_t used = last ? std::min(asked, sound.frames()) : sound.frames();
+  AudioPrompt prompt{path, {}, static_cast<int>(used / hop), 0.0};
+  prompt.seconds = prompt.frames / frame_rate;
+  if (prompt.frames == 0) {
+    return fail(ErrorCode::unsupported, "{} is shorter than one frame ({:g} s); that is too little to continue", path,
+                1.0 / frame_rate);
+  }
+  if (prompt.frames >= engine::frame_count(whole_seconds, config)) {
+    return fail(
+        ErrorCode::invalid_argument,
+        "{:.2f} s of {} are to be continued, but -d asks for {:g} s in all; give a longer -d (at most {:g}) or a shorter --last",
+        prompt.seconds, path, whole_seconds, config.decoder.max_frames / frame_rate);
+  }
+  prompt.samples.assign(sound.samples.end() - prompt.frames * hop * sound.channels, sound.samples.end());
+  if (last && asked > sound.frames()) {
+    note(fmt::format("{} has only {:.2f} s; all of it is continued", path,
+                     static_cast<double>(sound.frames()) / static_cast<double>(rate)));
+  }
+  if (is_silent(prompt.samples)) note(fmt::format("what is continued of {} is silent", path));
+  return prompt;
+}
+
+Result<std::vector<int>> read_melody(const std::string& path, const weights::ModelConfig& config) {
+  if (!config.is_melody()) {
+    return fail(ErrorCode::unsupported,
+                "the model {} cannot follow a melody (--melody); use a melody model, such as musicgen-melody", config.name);
+  }
+  audio::MediaLimits limits;
+  limits.first_seconds = audio::max_melody_seconds + 1.0;  // the resampler looks a little ahead
+  CONTINUO_TRY(audio::Sound sound, audio::read_media(path, limits));
+  CONTINUO_TRY(sound, audio::resampled(audio::with_channels(std::move(sound), 1), config.codec.sample_rate));
+  const weights::MelodyConfig& melody = config.melody;
+  CONTINUO_TRY(audio::Chroma chroma,
+               audio::chroma_of(sound.samples, {config.codec.sample_rate, melody.bins, melody.n_fft, melody.hop, melody.length}));
+  if (is_silent(sound.samples)) note(fmt::format("{} is silent; it has no melody to follow", path));
+  return std::move(chroma.classes);
+}
+
+}  // namespace continuo::cli

@@ -1,0 +1,202 @@
+// continuo bench: how fast this machine runs a model, and how far that is from the floor that its memory sets.
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/model.h"
+#include "cli/numbers.h"
+#include "cli/weight_type.h"
+
+namespace continuo::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int max_rows = 1024;
+constexpr int text_tokens = 16;
+constexpr double codec_seconds = 10.0;
+constexpr std::uint64_t random_seed = 1;
+
+struct Plan {
+  std::vector<int> rows;
+  int position = 0;
+};
+
+struct Step {
+  int rows;
+  engine::Engine::StepTime time;
+  double floor_ms;
+};
+
+struct Report {
+  std::string isa;
+  int threads = 0;
+  double bandwidth_gbs = 0.0;
+  std::int64_t weights_bytes = 0;
+  std::int64_t kv_bytes_per_row = 0;
+  std::vector<Step> steps;
+  double decode_rtf = 0.0;
+  double text_ms = 0.0;
+  std::int64_t rss_bytes = 0;
+};
+
+template <class Work>
+double seconds_of(Work&& work) {
+  const auto start = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Random weights of the true sizes, or the model of -m.
+Result<std::unique_ptr<weights::TensorSource>> source_of(const Arguments& arguments, const Context& context) {
+  const auto shape = arguments.value("shape");
+  const auto type_name = arguments.value("type");
+  if (!shape) {
+    if (type_name) return fail(ErrorCode::invalid_argument, "--type goes with --shape; a model file has its own type");
+    CONTINUO_TRY(OpenedModel model, open_requested_model(arguments, context));
+    return std::move(model.source);
+  }
+  if (arguments.has("model")) return fail(ErrorCode::invalid_argument, "give -m or --shape, not both");
+  if (*shape == "notagen-small" || *shape == "notagen-x") {
+    return fail(ErrorCode::unsupported, "--shape {} is not in this version; use a musicgen one", *shape);
+  }
+  if (*shape != "musicgen-small" && *shape != "musicgen-medium" && *shape != "musicgen-large") {
+    return fail(ErrorCode::invalid_argument, "--shape must be musicgen-small, musicgen-medium or musicgen-large, not '{}'",
+                *shape);
+  }
+  CONTINUO_TRY(const DType type, parse_weight_type(type_name.value_or("f32")));
+  return weights::random_model(*shape, type, random_seed);
+}
+
+Status measure_steps(engine::Engine& engine, const Plan& plan, Report& report) {
+  for (const int rows : plan.rows) {
+    if (interrupted()) return fail(ErrorCode::cancelled, "interrupted");
+    CONTINUO_TRY(const auto time, engine.time_step(rows, plan.position));
+    const double bytes = static_cast<double>(report.weights_bytes) + rows * static_cast<double>(report.kv_bytes_per_row);
+    report.steps.push_back({rows, time, bytes / (report.bandwidth_gbs * 1e9) * 1e3});
+  }
+  return {};
+}
+
+/// Best of a few, on random codes and ids: what they say does not matter for the time.
+Status measure_ends(engine::Engine& engine, Report& report) {
+  const weights::ModelConfig& config = engine.config();
+  const int frames = static_cast<int>(codec_seconds * config.codec.frame_rate());
+  std::vector<std::int64_t> codes(static_cast<std::size_t>(config.codec.codebooks) * static_cast<std::size_t>(frames));
+  for (std::size_t i = 0; i < codes.size(); ++i)
+    codes[i] = static_cast<std::int64_t>(i * 7919 % static_cast<std::size_t>(config.codec.codebook_size));
+  std::vector<int> ids(text_tokens);
+  for (int i = 0; i < text_tokens; ++i) ids[static_cast<std::size_t>(i)] = std::min(3 + 11 * i, config.text.vocabulary - 1);
+  double codec_best = std::numeric_limits<double>::max();
+  double text_best = std::numeric_limits<double>::max();
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (interrupted()) return fail(ErrorCode::cancelled, "interrupted");
+    Status status;
+    codec_best = std::min(codec_best, seconds_of([&] {
+                            if (auto samples = engine.decode_codes(codes, frames); !samples)
+                              status = forward_error(samples.error());
+                          }));
+    CONTINUO_CHECK(status);
+    text_best = std::min(text_best, seconds_of([&] {
+                           if (auto hidden = engine.encode_text(ids); !hidden) status = forward_error(hidden.error());
+                         }));
+    CONTINUO_CHECK(status);
+  }
+  report.decode_rtf = codec_best / (frames / config.codec.frame_rate());
+  report.text_ms = text_best * 1e3;
+  return {};
+}
+
+void print_json(const Report& report) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const Step& step : report.steps) {
+    steps.push_back(
+        {{"rows", step.rows}, {"ms", step.time.step_ms}, {"linear_ms", step.time.linear_ms}, {"floor_ms", step.floor_ms}});
+  }
+  const nlohmann::ordered_json json{
+      {"isa", report.isa},
+      {"threads", report.threads},
+      {"bandwidth_gbs", report.bandwidth_gbs},
+      {"weights_bytes", report.weights_bytes},
+      {"kv_bytes_per_row", report.kv_bytes_per_row},
+      {"steps", steps},
+      {"codec", {{"decode_rtf", report.decode_rtf}, {"chunked_rtf", nullptr}, {"encode_rtf", nullptr}}},
+      {"text_ms", report.text_ms},
+      {"rss_bytes", report.rss_bytes},
+  };
+  std::printf("%s\n", json.dump().c_str());
+}
+
+void print_text(const Report& report, const Plan& plan, double frame_rate) {
+  std::printf("%s, %d threads, memory read at %.1f GB/s\n", report.isa.c_str(), report.threads, report.bandwidth_gbs);
+  std::printf("a step reads %s of weights, and %s of keys and values a row at position %d\n",
+              human_bytes(report.weights_bytes).c_str(), human_bytes(report.kv_bytes_per_row).c_str(), plan.position);
+  std::printf("\n  rows   ms a step   linear   floor   real time is %.1f ms\n", 1e3 / frame_rate);
+  for (const Step& step : report.steps) {
+    std::printf("%6d%12.2f%9.2f%8.2f\n", step.rows, step.time.step_ms, step.time.linear_ms, step.floor_ms);
+  }
+  std::printf("\ncodec decode %.3f s a second of audio, text of %d tokens %.1f ms, memory in use %s\n", report.decode_rtf,
+              text_tokens, report.text_ms, human_bytes(report.rss_bytes).c_str());
+}
+
+Result<Plan> plan_from(const Arguments& arguments) {
+  Plan plan;
+  CONTINUO_TRY(plan.rows, parse_list(arguments.value_or("rows", "2,4,8,16"), "--rows", 1, max_rows));
+  CONTINUO_TRY(const auto position, parse_integer(arguments.value_or("position", "750"), "--position", 0, 1'000'000));
+  plan.position = static_cast<int>(position);
+  return plan;
+}
+
+Status run(const Arguments& arguments, const Context& context) {
+  CONTINUO_TRY(const Plan plan, plan_from(arguments));
+  CONTINUO_TRY(const engine::EngineOptions options, engine_options(arguments, context));
+  CONTINUO_TRY(auto source, source_of(arguments, context));
+  const weights::ModelConfig config = source->config();
+  if (plan.position >= config.decoder.max_frames) {
+    return fail(ErrorCode::invalid_argument, "--position must be below this model's window of {} frames",
+                config.decoder.max_frames);
+  }
+  CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(source), options));
+  if (interrupted()) return fail(ErrorCode::cancelled, "interrupted");
+  Report report;
+  report.isa = engine->isa();
+  report.threads = engine->threads();
+  report.bandwidth_gbs = read_bandwidth(report.threads);
+  report.weights_bytes = engine->step_weight_bytes();
+  report.kv_bytes_per_row = engine->kv_bytes(plan.position);
+  CONTINUO_CHECK(measure_steps(*engine, plan, report));
+  CONTINUO_CHECK(measure_ends(*engine, report));
+  report.rss_bytes = resident_memory().value_or(0);
+  if (arguments.has("json")) {
+    print_json(report);
+  } else {
+    print_text(report, plan, config.codec.frame_rate());
+  }
+  return {};
+}
+
+}  // namespace
+
+Command bench_command() {
+  Command command{"bench", "measure this machine: steps, codec, text, memory"};
+  command.options = {
+      model_option(),
+      {"--shape", "SHAPE", "random weights instead of a model: musicgen-small, musicgen-medium or musicgen-large"},
+      {"--type", "TYPE", "type of the random weights (default f32)"},
+      {"--rows", "2,4,8,16", "rows in a step; a clip with guidance has two"},
+      {"--position", "N", "frames before the step (default 750)"},
+      {"--json", "", "print one JSON object"},
+      threads_option(),
+      kv_option(),
+      models_folder_option(),
+      memory_option(),
+  };
+  command.run = run;
+  return command;
+}
+
+}  // namespace continuo::cli

@@ -1,0 +1,241 @@
+// continuo generate: text to WAV files.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "audio/npy.h"
+#include "audio/splice.h"
+#include "audio/wav.h"
+#include "cli/app.h"
+#include "cli/audio_input.h"
+#include "cli/generate_plan.h"
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/model.h"
+#include "cli/numbers.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
+
+namespace continuo::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Samples of one channel.
+std::size_t length_of(const engine::Clip& clip) { return clip.audio.size() / static_cast<std::size_t>(clip.channels); }
+
+double seconds_of(const engine::Clip& clip) { return static_cast<double>(length_of(clip)) / clip.sample_rate; }
+
+struct Outcome {
+  std::vector<engine::Clip> clips;
+  engine::Timing timing;
+  double load_seconds = 0.0;
+  double work_seconds = 0.0;
+  double given_seconds = 0.0;  // of the clips, what was there before: the recording that each continues
+  int threads = 0;
+  std::string isa;
+
+  double audio_seconds() const {
+    double sum = 0.0;
+    for (const auto& clip : clips) sum += seconds_of(clip);
+    return sum;
+  }
+  double made_seconds() const { return audio_seconds() - given_seconds; }
+  double speed() const { return work_seconds > 0.0 ? made_seconds() / work_seconds : 0.0; }
+};
+
+Status cancelled() { return fail(ErrorCode::cancelled, "interrupted; nothing was written"); }
+
+Status check_plan_against(const std::vector<engine::Request>& requests, const OpenedModel& model, const std::string& kv) {
+  const weights::ModelConfig& config = model.config();
+  for (const engine::Request& request : requests) CONTINUO_CHECK(engine::validate(request, config));
+  const engine::Request& first = requests.front();
+  const bool guided = first.guidance != 1.0F;
+  return check_memory(memory_need(config, model.file_bytes, static_cast<int>(requests.size()), first.seconds, guided, kv));
+}
+
+Status encode_prompt(engine::Engine& engine, const AudioPrompt& prompt, std::vector<engine::Request>& requests) {
+  CONTINUO_TRY(const std::vector<std::int64_t> codes, engine.encode_audio(prompt.samples));
+  for (engine::Request& request : requests) {
+    request.prompt_codes = codes;
+    request.prompt_frames = prompt.frames;
+  }
+  return {};
+}
+
+Result<Outcome> work(OpenedModel model, const engine::EngineOptions& options, const std::optional<AudioPrompt>& prompt,
+                     std::vector<engine::Request>& requests) {
+  Outcome outcome;
+  const auto load_start = Clock::now();
+  CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
+  outcome.load_seconds = seconds_since(load_start);
+  outcome.threads = engine->threads();
+  outcome.isa = engine->isa();
+  if (interrupted()) return forward_error(cancelled().error());
+  ProgressDisplay display(stderr, progress_on_terminal());
+  const auto start = Clock::now();
+  if (prompt) {
+    CONTINUO_CHECK(encode_prompt(*engine, *prompt, requests));
+    outcome.given_seconds = prompt->seconds * static_cast<double>(requests.size());
+  }
+  auto clips = engine->generate(
+      requests, [&](const engine::Progress& progress) { display.show(progress); }, interrupted);
+  display.clear();
+  if (!clips && clips.error().code == ErrorCode::cancelled) return forward_error(cancelled().error());
+  CONTINUO_TRY(outcome.clips, std::move(clips));
+  outcome.work_seconds = seconds_since(start);
+  outcome.timing = engine->last_timing();
+  return outcome;
+}
+
+/// Puts the recording's own samples in the place of the codec's.
+void restore_recording(const AudioPrompt& prompt, std::vector<engine::Clip>& clips) {
+  for (engine::Clip& clip : clips) {
+    const auto fade = static_cast<std::size_t>(audio::splice_seconds * clip.sample_rate);
+    audio::splice(clip.audio, prompt.samples, clip.channels, fade);
+  }
+}
+
+Status write_codes(const std::string& path, const std::vector<engine::Clip>& clips, bool batch) {
+  std::vector<std::int64_t> shape{clips.front().codebooks, clips.front().frames};
+  if (batch) shape.insert(shape.begin(), static_cast<std::int64_t>(clips.size()));
+  std::vector<std::int64_t> codes;
+  for (const engine::Clip& clip : clips) codes.insert(codes.end(), clip.codes.begin(), clip.codes.end());
+  return audio::write_npy(path, shape, codes);
+}
+
+Status write_files(const GeneratePlan& plan, const Outcome& outcome) {
+  if (interrupted()) return cancelled();
+  for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
+    const engine::Clip& clip = outcome.clips[i];
+    CONTINUO_CHECK(audio::write_wav(plan.outputs[i], clip.audio, clip.channels, clip.sample_rate, plan.format));
+  }
+  if (!plan.codes_output.empty()) return write_codes(plan.codes_output, outcome.clips, plan.batch);
+  return {};
+}
+
+void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::string& model_path,
+                const weights::ModelConfig& config, const std::optional<AudioPrompt>& prompt,
+                const std::vector<engine::Request>& requests) {
+  nlohmann::ordered_json clips = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
+    const engine::Clip& clip = outcome.clips[i];
+    clips.push_back({{"path", plan.outputs[i]},
+                     {"prompt", requests[i].prompt},
+                     {"seed", requests[i].seed},
+                     {"take", requests[i].take},
+                     {"frames", clip.frames},
+                     {"samples", length_of(clip)},
+                     {"channels", clip.channels},
+                     {"seconds", seconds_of(clip)},
+                     {"sample_rate", clip.sample_rate}});
+  }
+  const nlohmann::ordered_json codes =
+      plan.codes_output.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(plan.codes_output);
+  nlohmann::ordered_json continued, melody;
+  if (prompt) continued = {{"path", prompt->path}, {"seconds", prompt->seconds}, {"frames", prompt->frames}};
+  if (!plan.melody.empty()) melody = {{"path", plan.melody}, {"frames", requests.front().melody.size()}};
+  const nlohmann::ordered_json json{
+      {"version", version()},
+      {"model", {{"name", config.name}, {"path", model_path}, {"license", config.license}}},
+      {"clips", clips},
+      {"continued", continued},
+      {"melody", melody},
+      {"codes_path", codes},
+      {"audio_seconds", outcome.audio_seconds()},
+      {"speed", outcome.speed()},
+      {"load_seconds", outcome.load_seconds},
+      {"work_seconds", outcome.work_seconds},
+      {"text_seconds", outcome.timing.text_seconds},
+      {"decoder_seconds", outcome.timing.decoder_seconds},
+      {"codec_seconds", outcome.timing.codec_seconds},
+      {"peak_memory_bytes", peak_memory().value_or(0)},
+      {"threads", outcome.threads},
+      {"isa", outcome.isa},
+  };
+  // Paths may hold bytes that are no text; JSON must not.
+  std::printf("%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void print_text(const GeneratePlan& plan, const Outcome& outcome, const std::vector<engine::Request>& requests) {
+  for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
+    const engine::Clip& clip = outcome.clips[i];
+    const std::string take = plan.takes > 1 ? fmt::format("  take {}", requests[i].take) : "";
+    std::printf("%s  %.2f s  seed %llu%s\n", plan.outputs[i].c_str(), seconds_of(clip),
+                static_cast<unsigned long long>(requests[i].seed), take.c_str());
+  }
+  if (!plan.codes_output.empty()) std::printf("%s  codes\n", plan.codes_output.c_str());
+  std::printf("%.1f s of music in %.1f s (%.1fx real time), model loaded in %.2f s, peak memory %s\n", outcome.made_seconds(),
+              outcome.work_seconds, outcome.speed(), outcome.load_seconds, human_bytes(peak_memory().value_or(0)).c_str());
+}
+
+Status run(const Arguments& arguments, const Context& context) {
+  CONTINUO_TRY(GeneratePlan plan, plan_from(arguments));
+  CONTINUO_TRY(const engine::EngineOptions options, engine_options(arguments, context));
+  for (const std::string& output : plan.outputs) CONTINUO_CHECK(check_writable(output));
+  if (!plan.codes_output.empty()) CONTINUO_CHECK(check_writable(plan.codes_output));
+  CONTINUO_TRY(OpenedModel model, open_requested_model(arguments, context));
+  const weights::ModelConfig config = model.config();
+  const std::string model_path = model.path;
+  auto requests = requests_of(plan, config);
+  CONTINUO_CHECK(check_plan_against(requests, model, options.kv));
+  std::optional<AudioPrompt> prompt;
+  if (!plan.continued.empty()) {
+    CONTINUO_TRY(prompt, read_audio_prompt(plan.continued, plan.last, plan.seconds, config));
+  }
+  if (!plan.melody.empty()) {
+    CONTINUO_TRY(const std::vector<int> melody, read_melody(plan.melody, config));
+    for (engine::Request& request : requests) request.melody = melody;
+  }
+  print_licence_note(config);
+  CONTINUO_TRY(Outcome outcome, work(std::move(model), options, prompt, requests));
+  if (prompt && !plan.codec_prompt) restore_recording(*prompt, outcome.clips);
+  CONTINUO_CHECK(write_files(plan, outcome));
+  if (arguments.has("json")) {
+    print_json(plan, outcome, model_path, config, prompt, requests);
+  } else {
+    print_text(plan, outcome, requests);
+  }
+  return {};
+}
+
+}  // namespace
+
+Command generate_command() {
+  Command command{"generate", "make music from a prompt"};
+  command.positionals = {"PROMPT", "what to play; \"\" for no prompt; several prompts run as one batch", 0, max_clips};
+  command.options = {
+      model_option(),
+      {"-d,--duration", "SECONDS", "length of the clip (default 10; at most the model's window, 30)"},
+      {"-o,--output", "OUT.wav",
+       "the file to write (a batch gets -1, -2 ...), or a folder with a slash at its end (default: ./, named after prompt and seed)"},
+      {"--prompts", "FILE", "a file with one prompt a line, run as one batch (- for standard input)"},
+      {"--takes", "N", "variations of each prompt (default 1)"},
+      {"--seed", "N", "repeats a result (default: drawn, and printed)"},
+      {"--temperature", "T", "how freely to choose; 0 always takes the likeliest (default: the model's, usually 1)"},
+      {"--top-k", "K", "choose among the K likeliest; 0 among all (default: the model's, usually 250)"},
+      {"--top-p", "P", "choose among the likeliest that make up probability P, instead of top-k (default: the model's)"},
+      {"--guidance", "G", "how closely to follow the prompt; 1 is off and twice as fast (default: the model's, usually 3)"},
+      {"--strategy", "sample|greedy", "greedy is temperature 0 (default: sample)"},
+      {"--continue", "FILE", "a recording to continue, of any audio format; -d is then the whole length, the recording included"},
+      {"--last", "SECONDS", "continue only the last SECONDS of it (default: all of it)"},
+      {"--codec-prompt", "", "write the recording as the codec reconstructs it, not with its own samples"},
+      {"--melody", "FILE",
+       "a recording whose melody to follow, for melody models; best one without drums and bass: they are not taken out"},
+      {"--bits", "16|24|32f", "sample format of the file (default 16)"},
+      {"--codes-out", "FILE.npy", "also write the model's codes, int64 [codebooks, frames] ([n, codebooks, frames] for a batch)"},
+      {"--json", "", "print one JSON object"},
+      threads_option(),
+      kv_option(),
+      models_folder_option(),
+      memory_option(),
+      {"--beams", "N", "beams of --strategy beam",
+       "beam search (--beams) is not in this version; use --strategy sample or greedy"},
+  };
+  command.run = run;
+  return command;
+}
+
+}  // namespace continuo::cli

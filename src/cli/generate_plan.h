@@ -1,0 +1,43 @@
+// What `continuo generate` was asked for, checked as far as that goes without a model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audio/wav.h"
+#include "cli/command.h"
+#include "engine/engine.h"
+
+namespace continuo::cli {
+
+/// Clips in one run; what memory allows is checked later and usually less.
+inline constexpr int max_clips = 256;
+
+struct GeneratePlan {
+  std::vector<std::string> prompts;
+  int takes = 1;
+  bool batch = false;  // outputs are numbered, codes have a leading dimension
+  double seconds = 10.0;
+  std::uint64_t seed = 0;
+  std::optional<engine::Strategy> strategy;
+  std::optional<float> temperature;
+  std::optional<int> top_k;
+  std::optional<float> top_p;
+  std::optional<float> guidance;
+  audio::SampleFormat format = audio::SampleFormat::pcm16;
+  std::vector<std::string> outputs;  // one for each clip, prompt by prompt, take by take within a prompt
+  std::string codes_output;          // empty: not wanted
+  std::string continued;             // a recording that every clip continues; empty: none
+  std::optional<double> last;        // only so many seconds of it
+  bool codec_prompt = false;         // write it as the codec reconstructs it
+  std::string melody;                // a recording whose melody every clip follows; empty: none
+};
+
+/// Draws a seed when none is given. Reads the file of --prompts.
+Result<GeneratePlan> plan_from(const Arguments& arguments);
+
+/// One request for each output, in their order, with the model's defaults for all that the plan leaves open.
+std::vector<engine::Request> requests_of(const GeneratePlan& plan, const weights::ModelConfig& config);
+
+}  // namespace continuo::cli

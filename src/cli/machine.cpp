@@ -1,0 +1,82 @@
+#include "cli/machine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace continuo::cli {
+
+namespace {
+
+/// A line such as "VmHWM:    1234 kB" of a /proc file, in bytes.
+std::optional<std::int64_t> proc_bytes(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key + ":")) continue;
+    std::istringstream rest(line.substr(key.size() + 1));
+    std::int64_t kilobytes = 0;
+    if (rest >> kilobytes) return kilobytes * 1024;
+  }
+  return std::nullopt;
+}
+
+/// Reads every word. Eight independent sums, so that the additions do not hold up the loads.
+std::uint64_t read_all(const std::uint64_t* words, std::size_t count) {
+  std::array<std::uint64_t, 8> sums{};
+  for (std::size_t i = 0; i + 8 <= count; i += 8) {
+    for (std::size_t j = 0; j < 8; ++j) sums[j] += words[i + j];
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace
+
+std::string executable_path() {
+  std::array<char, PATH_MAX> buffer{};
+  const ssize_t length = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
+  return length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length)) : "";
+}
+
+std::optional<std::int64_t> peak_memory() { return proc_bytes("/proc/self/status", "VmHWM"); }
+
+std::optional<std::int64_t> resident_memory() { return proc_bytes("/proc/self/status", "VmRSS"); }
+
+std::optional<std::int64_t> available_memory() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
+
+double read_bandwidth(int threads) {
+  constexpr std::size_t total_words = 1'000'000'000 / sizeof(std::uint64_t);
+  constexpr int tries = 5;
+  const auto team = static_cast<std::size_t>(std::max(threads, 1));
+  const std::size_t share = total_words / team / 8 * 8;
+  std::vector<std::vector<std::uint64_t>> parts(team);
+  std::vector<std::uint64_t> sums(team);
+  const auto on_all = [&](const auto& work) {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 1; i < team; ++i) workers.emplace_back([&work, i] { work(i); });
+    work(0);
+  };
+  on_all([&](std::size_t i) { parts[i].assign(share, i + 1); });  // each thread touches its own pages first
+  double best = 0.0;
+  for (int attempt = 0; attempt < tries; ++attempt) {
+    const auto start = std::chrono::steady_clock::now();
+    on_all([&](std::size_t i) { sums[i] += read_all(parts[i].data(), share); });
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    best = std::max(best, static_cast<double>(share * team * sizeof(std::uint64_t)) / elapsed.count() / 1e9);
+  }
+  // The sums are used, so that the reads cannot be left out.
+  static std::atomic<std::uint64_t> sink;
+  for (const std::uint64_t sum : sums) sink += sum;
+  return best;
+}
+
+}  // namespace continuo::cli
