@@ -69,8 +69,8 @@ INSTRUMENTS: dict[str, Instrument] = {
         Instrument("violin", 40, _LEAD, 100, 0.085, 0.07),
     ]
 }
-# Drum pieces relative to the kick (the kick carries the beat and is the loudest).
-DRUM_GAIN = {KICK: 1.15, SNARE: 0.8, CLAP: 0.75, STICK: 0.55, HAT: 0.30, OPEN_HAT: 0.34, RIDE: 0.32, SHAKER: 0.28}
+# Drum pieces relative to the kick (the kick carries the beat).
+DRUM_GAIN = {KICK: 0.85, SNARE: 0.75, CLAP: 0.75, STICK: 0.55, HAT: 0.30, OPEN_HAT: 0.34, RIDE: 0.32, SHAKER: 0.28}
 
 
 def _variable_length(value: int) -> bytes:
