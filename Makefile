@@ -4,6 +4,8 @@ PROMPT ?= warm lofi beat with a soft electric piano
 SECONDS ?= 10
 OUT ?= out/
 BENCH ?=
+FUZZ_SECONDS ?= 60
+TARGET ?=
 
 # In CI warnings are errors.
 PRESET := $(if $(filter true,$(CI)),ci,release)
@@ -14,11 +16,11 @@ LAUNCHER := $(if $(CCACHE),-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE))
 THREADED := src/base src/compute src/engine tests/golden
 has_tests = $(shell find $(1) -name '*_test.cpp' 2>/dev/null)
 TSAN_LAYERS := $(notdir $(foreach folder,$(THREADED),$(if $(call has_tests,$(folder)),$(folder))))
-SOURCES = $(shell find src tests -name '*.h' -o -name '*.cpp')
+SOURCES = $(shell find src tests fuzz -name '*.h' -o -name '*.cpp')
 
 export PROMPT OUT
 
-.PHONY: help run build test check bench clean format setup setup-tests
+.PHONY: help run build test check fuzz bench clean format deb deb-check setup setup-tests setup-deb
 .DEFAULT_GOAL := help
 
 help:
@@ -26,7 +28,9 @@ help:
 	@echo 'make build    the program, at build/continuo'
 	@echo 'make test     build and run all tests'
 	@echo 'make check    the tests again under AddressSanitizer, UBSan and ThreadSanitizer'
+	@echo 'make fuzz [FUZZ_SECONDS=60] [TARGET="gguf wav"]   feeds the parsers of files with damaged ones; needs clang 16 or newer'
 	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
+	@echo 'make deb      a Debian package, at build/continuo_VERSION_ARCHITECTURE.deb; make deb-check tests it'
 	@echo 'make format   clang-format over the sources'
 	@echo 'make clean    remove the build folders'
 
@@ -56,6 +60,19 @@ check: setup-tests
 	@cmake --build build-tsan -j $(JOBS) --target $(TSAN_LAYERS:%=%_tests)
 	@python3 tests/run_tests.py --ctest build-asan --ctest build-tsan $(TSAN_LAYERS) --python build-asan
 
+setup-deb:
+	@scripts/setup.sh deb
+
+deb: setup-deb build
+	@[ -e models/demo.gguf ] || echo 'deb: models/demo.gguf is not there, so the package comes without the demo model'
+	@cpack --config build/CPackConfig.cmake -B build
+
+deb-check: deb
+	@CONTINUO_BINARY=build/continuo python3 -m unittest discover -v -s tests/package -t tests -p '*_test.py'
+
+fuzz: setup
+	@JOBS=$(JOBS) fuzz/run.sh $(FUZZ_SECONDS) $(TARGET)
+
 bench: build
 	@build/continuo bench $(BENCH)
 
@@ -63,4 +80,4 @@ format:
 	@clang-format -i $(SOURCES)
 
 clean:
-	@rm -rf build build-debug build-asan build-tsan
+	@rm -rf build build-debug build-asan build-tsan build-fuzz

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a build of continuo needs and this machine lacks: Debian packages, and ggml into .deps/.
-# `setup.sh tests` also brings what only the tests use. Safe to run again; with nothing missing it only looks and takes a fraction
-# of a second. Touches nothing outside the package manager and .deps/.
+# `setup.sh tests` also brings what only the tests use, `setup.sh deb` what makes a Debian package. Safe to run again; with nothing
+# missing it only looks and takes a fraction of a second. Touches nothing outside the package manager and .deps/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,10 @@ packages=(
   libgtest-dev libbenchmark-dev
   python3 python3-venv python3-pip
 )
+case "${1:-}" in
+  tests) packages+=(dpkg-dev file groff-base) ;;
+  deb) packages+=(dpkg-dev file) ;;
+esac
 ggml_version=0.20.2.post1
 hub_client_version=1.33.0  # for tests only
 

@@ -46,8 +46,10 @@ class LanguageModel(nn.Module):
         states = self.text_encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return self.enc_to_dec_proj(states) * mask[..., None]
 
-    def forward(self, ids: Tensor, mask: Tensor, kept: Tensor, codes: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor, kept: Tensor, codes: Tensor, heard: Tensor | None = None) -> Tensor:
         """Cross-entropy of each codebook, [4].
+
+        heard [batch, 4, frames]: what the decoder sees of the past, if that differs from codes.
 
         kept [batch] is 0 where the text is dropped (then as in guidance: zero states, zero mask);
         codes [batch, 4, frames].
@@ -55,7 +57,7 @@ class LanguageModel(nn.Module):
         mask = mask * kept[:, None]
         # T5 itself sees the text even when it is dropped: an empty mask would give undefined attention.
         states = self.encode_text(ids, mask.new_ones(mask.shape) * (ids != 0)) * mask[..., None]
-        delayed = delay(codes, self.decoder.config.vocab_size)  # [batch, 4, frames + 4]
+        delayed = delay(codes if heard is None else heard, self.decoder.config.vocab_size)  # [batch, 4, frames + 4]
         hidden = self.decoder.model(
             delayed[..., :-1].reshape(-1, delayed.shape[-1] - 1), encoder_hidden_states=states,
             encoder_attention_mask=None if bool(kept.all()) and bool(mask.all()) else _safe(mask), use_cache=False,
@@ -66,6 +68,17 @@ class LanguageModel(nn.Module):
             logits = head(hidden[:, book : book + codes.shape[-1]])
             losses.append(F.cross_entropy(logits.float().flatten(0, 1), codes[:, book].flatten()))
         return torch.stack(losses)
+
+
+def corrupt(codes: Tensor, size: int, most: float) -> Tensor:
+    """Replace a share of the codes, drawn for each row up to `most` (for one row in eight: nearly all), by random ones.
+
+    A decoder that has only ever seen flawless history leans on it alone, and one unlucky sample derails
+    it for good; so it learns here to find its way back from the text and the position.
+    """
+    share = torch.rand(len(codes), 1, 1) * most
+    share = torch.where(torch.rand(len(codes), 1, 1) < 0.125, torch.full_like(share, 0.9), share)
+    return torch.where(torch.rand(codes.shape) < share, torch.randint_like(codes, size), codes)
 
 
 def _safe(mask: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ import torch
 from transformers import EncodecModel
 
 from .codec import HOP, codec_config
-from .composer import LM_KEYS, compose, loop_audio
+from .composer import LEADS, LM_KEYS, STYLES, Song, compose, loop_audio
 from .instruments import load_bank
 
 BEFORE, AFTER = 40, 12  # frames
@@ -33,12 +33,31 @@ def loop_codes(model: EncodecModel, loop: np.ndarray) -> np.ndarray:
     return codes[0, 0, :, BEFORE : BEFORE + frames].numpy().astype(np.uint16)
 
 
+def repertoire(seed: int, each: int) -> list[Song]:
+    """`each` songs for every (style, tempo): all have a bass, all but half of the ambient ones drums; leads in turn.
+
+    So small a set can be learnt nearly by heart in a short training, which the full variety cannot.
+    """
+    rng, songs, leads = random.Random(seed), [], (*LEADS, None)
+    for style in STYLES:
+        for number, frames in enumerate(style.tempi * each):
+            drums = style.name != "ambient" or number % 2 == 0
+            lead = leads[(len(songs) + STYLES.index(style)) % len(leads)]
+            while True:
+                song = compose(rng, style, frames, LM_KEYS)
+                if song.bass and song.drums == drums and song.lead == lead:
+                    break
+            songs.append(song)
+    return songs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bank", type=Path, required=True)
     parser.add_argument("--codec", type=Path, required=True, help="codec.pt of phase joint")
     parser.add_argument("--out", type=Path, required=True, help="a folder: NNN.pkl, lists of (Song, codes)")
     parser.add_argument("--songs", type=int, default=1600)
+    parser.add_argument("--repertoire", type=int, default=0, help="this many songs for every (style, tempo), and no others")
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--filters", type=int, default=16)
     parser.add_argument("--threads", type=int, default=2)
@@ -48,14 +67,16 @@ def main() -> None:
     model.load_state_dict(torch.load(args.codec)["model"])
     bank, begin = load_bank(args.bank), time.time()
     args.out.mkdir(parents=True, exist_ok=True)
-    for part in range(-(-args.songs // PART)):
+    chosen = repertoire(args.seed, args.repertoire) if args.repertoire else None
+    count = len(chosen) if chosen else args.songs
+    for part in range(-(-count // PART)):
         path = args.out / f"{part:03d}.pkl"
         rng = random.Random(args.seed * 1000 + part)
         if path.exists():
             continue
         songs = []
-        for _ in range(min(PART, args.songs - part * PART)):
-            song = compose(rng, keys=LM_KEYS)
+        for index in range(part * PART, min((part + 1) * PART, count)):
+            song = chosen[index] if chosen else compose(rng, keys=LM_KEYS)
             codes = loop_codes(model, loop_audio(song, bank))
             song.events = []
             songs.append((song, codes))

@@ -18,7 +18,7 @@ import sentencepiece
 import torch
 
 from .captions import caption
-from .language_model import LanguageModel
+from .language_model import LanguageModel, corrupt
 from .threads import AdaptiveThreads
 
 FRAMES = 500
@@ -29,6 +29,7 @@ class Windows:
 
     def __init__(self, folder: Path, tokenizer: sentencepiece.SentencePieceProcessor, seed: int) -> None:
         self.folder, self.read, self.songs = folder, set(), []
+        self.from_start = False  # windows begin on the loop's first bar only
         self.tokenizer, self.rng = tokenizer, random.Random(seed)
         self.refresh()
 
@@ -44,7 +45,8 @@ class Windows:
         texts, codes = [], []
         for _ in range(size):
             song, loop = self.rng.choice(self.songs)
-            start = self.rng.randrange(song.bars) * song.style.beats * song.frames
+            bars = 1 if self.from_start else song.bars
+            start = self.rng.randrange(bars) * song.style.beats * song.frames
             codes.append(loop[:, (start + np.arange(frames)) % loop.shape[1]].astype(np.int64))
             texts.append(self.tokenizer.encode(caption(song, self.rng)) + [1])
         length = max(map(len, texts))
@@ -101,6 +103,9 @@ def main() -> None:
     parser.add_argument("--log-seconds", type=float, default=120)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", type=Path, help="a checkpoint to take the weights from (a second stage)")
+    parser.add_argument("--corrupt", type=float, default=0.0, help="largest usual share of corrupted history")
+    parser.add_argument("--from-start", action="store_true", help="windows begin on the loop's first bar only")
     parser.add_argument("--resume", action="store_true")
     args = parser.parse_args()
     threads = AdaptiveThreads(args.threads, period=40, trial=2)
@@ -112,6 +117,9 @@ def main() -> None:
     held_out = Windows(args.held_out, tokenizer, 9)
     model = LanguageModel(len(tokenizer))
     optimisers = make_optimisers(model, args.lr, args.muon)
+    if args.start:
+        model.load_state_dict(torch.load(args.start)["model"])
+    train.from_start = held_out.from_start = args.from_start
     elapsed, step = 0.0, 0
     if args.resume and checkpoint.exists():
         state = torch.load(checkpoint)
@@ -121,6 +129,7 @@ def main() -> None:
         elapsed, step = state["elapsed"], state["step"]
     begin, saved = time.time() - elapsed, time.time()
     losses: list[torch.Tensor] = []
+    special = model.decoder.config.vocab_size
     model.train()
 
     def save() -> None:
@@ -139,7 +148,7 @@ def main() -> None:
         ids, mask, codes = train.batch(args.batch * 3 // 2 if short else args.batch, 320 if short else FRAMES)
         kept = (torch.rand(len(ids)) > 0.1).long()
         with torch.autocast("cpu", torch.bfloat16):
-            loss = model(ids, mask, kept, codes)
+            loss = model(ids, mask, kept, codes, corrupt(codes, special, args.corrupt) if args.corrupt else None)
         for optimiser in optimisers:
             optimiser.zero_grad()
         loss.mean().backward()

@@ -68,8 +68,8 @@ TEST(Philox, DrawsAreUniformAndDifferByEveryKey) {
   }
   EXPECT_NEAR(sum / count, 0.5, 0.01);
   EXPECT_NEAR(square / count, 1.0 / 3.0, 0.01);
-  const std::set<double> draws{uniform_draw(1, 1, 0, 0), uniform_draw(2, 1, 0, 0), uniform_draw(1, 2, 0, 0), uniform_draw(1, 1, 1, 0),
-                               uniform_draw(1, 1, 0, 1), uniform_draw(std::uint64_t{1} << 32, 1, 0, 0)};
+  const std::set<double> draws{uniform_draw(1, 1, 0, 0), uniform_draw(2, 1, 0, 0), uniform_draw(1, 2, 0, 0),
+                               uniform_draw(1, 1, 1, 0), uniform_draw(1, 1, 0, 1), uniform_draw(std::uint64_t{1} << 32, 1, 0, 0)};
   EXPECT_EQ(6U, draws.size());
 }
 
@@ -112,7 +112,8 @@ class InFolder : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()));
   }
   std::filesystem::path folder_;
 };

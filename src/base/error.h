@@ -39,20 +39,19 @@ inline tl::unexpected<Error> forward_error(Error error) { return tl::unexpected<
 }  // namespace continuo
 
 /// Returns from the enclosing function when a Status or Result holds an error.
-#define CONTINUO_CHECK(expression)                                                   \
-  do {                                                                               \
-    if (auto status_ = (expression); !status_) {                                     \
-      return ::continuo::forward_error(std::move(status_).error());                  \
-    }                                                                                \
+#define CONTINUO_CHECK(expression)                                  \
+  do {                                                              \
+    if (auto status_ = (expression); !status_) {                    \
+      return ::continuo::forward_error(std::move(status_).error()); \
+    }                                                               \
   } while (false)
 
 #define CONTINUO_CONCAT_INNER(a, b) a##b
 #define CONTINUO_CONCAT(a, b) CONTINUO_CONCAT_INNER(a, b)
-#define CONTINUO_TRY_IMPL(temporary, declaration, expression)                        \
-  auto temporary = (expression);                                                     \
-  if (!temporary) return ::continuo::forward_error(std::move(temporary).error());    \
+#define CONTINUO_TRY_IMPL(temporary, declaration, expression)                     \
+  auto temporary = (expression);                                                  \
+  if (!temporary) return ::continuo::forward_error(std::move(temporary).error()); \
   declaration = std::move(*temporary)
 
 /// `CONTINUO_TRY(auto model, open_model(path));` declares `model`, or returns the error.
-#define CONTINUO_TRY(declaration, expression) \
-  CONTINUO_TRY_IMPL(CONTINUO_CONCAT(result_, __LINE__), declaration, expression)
+#define CONTINUO_TRY(declaration, expression) CONTINUO_TRY_IMPL(CONTINUO_CONCAT(result_, __LINE__), declaration, expression)

@@ -84,9 +84,7 @@ AtomicFile::AtomicFile(std::string path, std::string temporary, int descriptor)
     : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   if (this != &other) {

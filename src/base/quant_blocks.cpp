@@ -17,8 +17,8 @@ Q4KScales q4_k_scales(const std::byte* block) {
   const auto byte = [&](int i) { return std::to_integer<unsigned>(block[4 + i]); };
   Q4KScales scales{};
   for (int j = 0; j < 8; ++j) {
-    // The first four sub-blocks have their six bits in bytes j and j + 4; the last four take four bits from byte j + 4 and the two
-    // bits that the first ones left over.
+    // The first four sub-blocks have their six bits in bytes j and j + 4; the last four take four bits from byte j + 4 and the
+    // two bits that the first ones left over.
     const unsigned scale = j < 4 ? byte(j) & 63U : (byte(j + 4) & 15U) | (byte(j - 4) >> 6 << 4);
     const unsigned minimum = j < 4 ? byte(j + 4) & 63U : (byte(j + 4) >> 4) | (byte(j) >> 6 << 4);
     scales.scale[j] = d * static_cast<float>(scale);

@@ -10,8 +10,8 @@ namespace continuo {
 
 namespace {
 
-constexpr int spins = 2000;   // a few microseconds
-constexpr int yields = 200;   // then let others run before sleeping
+constexpr int spins = 2000;  // a few microseconds
+constexpr int yields = 200;  // then let others run before sleeping
 
 void pause_cpu() {
 #if defined(__x86_64__)

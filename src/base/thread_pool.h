@@ -29,7 +29,8 @@ class ThreadPool {
       for (std::int64_t i = 0; i < count; ++i) body(i);
       return;
     }
-    run(count, [](void* context, std::int64_t i) { (*static_cast<std::remove_reference_t<Body>*>(context))(i); },
+    run(
+        count, [](void* context, std::int64_t i) { (*static_cast<std::remove_reference_t<Body>*>(context))(i); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

@@ -1,4 +1,6 @@
 // continuo codec: codes to sound and back.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "audio/npy.h"
@@ -51,15 +53,21 @@ Status decode(const Arguments& arguments, const Context& context) {
   const std::string bits = arguments.value_or("bits", "16");
   const auto format = audio::sample_format_from_name(bits);
   if (!format) return fail(ErrorCode::invalid_argument, "--bits must be 16, 24 or 32f, not '{}'", bits);
+  double chunk_seconds = 0.0;
+  if (const auto text = arguments.value("chunk")) {
+    CONTINUO_TRY(chunk_seconds, parse_number(*text, "--chunk", 0.001, 3600.0));
+  }
   CONTINUO_TRY(const engine::EngineOptions options, engine_options(arguments, context));
   CONTINUO_CHECK(check_writable(output));
   CONTINUO_TRY(OpenedModel model, open_requested_model(arguments, context));
   const weights::ModelConfig config = model.config();
+  const int window_frames =
+      chunk_seconds > 0.0 ? std::max(1, static_cast<int>(std::lround(chunk_seconds * config.codec.frame_rate()))) : 0;
   CONTINUO_TRY(const Codes codes, read_codes(input, config));
   CONTINUO_CHECK(
       check_memory(memory_need(config, model.file_bytes, 1, codes.frames / config.codec.frame_rate(), false, options.kv)));
   CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
-  CONTINUO_TRY(const std::vector<float> samples, engine->decode_codes(codes.values, codes.frames));
+  CONTINUO_TRY(const std::vector<float> samples, engine->decode_codes(codes.values, codes.frames, window_frames));
   if (interrupted()) return fail(ErrorCode::cancelled, "interrupted; nothing was written");
   CONTINUO_CHECK(audio::write_wav(output, samples, codes.channels, config.codec.sample_rate, *format));
   std::printf("%s  %.2f s\n", output.c_str(), static_cast<double>(codes.frames) / config.codec.frame_rate());
@@ -69,6 +77,7 @@ Status decode(const Arguments& arguments, const Context& context) {
 Status encode(const Arguments& arguments, const Context& context) {
   const std::string& input = arguments.positionals()[1];
   const std::string& output = arguments.positionals()[2];
+  if (arguments.has("chunk")) return fail(ErrorCode::invalid_argument, "--chunk is for codec decode");
   if (arguments.has("bits")) return fail(ErrorCode::invalid_argument, "--bits is for codec decode; codes are always int64");
   if (input == output) return fail(ErrorCode::invalid_argument, "the codes cannot be written over {} itself", input);
   CONTINUO_TRY(const engine::EngineOptions options, engine_options(arguments, context));
@@ -110,13 +119,9 @@ Command codec_command() {
       "--codes-out writes them",
       1, 3};
   command.options = {
-      model_option(),
-      {"--bits", "16|24|32f", "decode: sample format of the file (default 16)"},
-      threads_option(),
-      models_folder_option(),
-      memory_option(),
-      {"--chunk", "SECONDS", "decode in pieces",
-       "decoding in pieces (--chunk) is not in this version; without it the whole clip is decoded"},
+      model_option(),   {"--bits", "16|24|32f", "decode: sample format of the file (default 16)"},
+      threads_option(), models_folder_option(),
+      memory_option(),  {"--chunk", "SECONDS", "decode: so many seconds at a time; the samples are the same (default: 1.3)"},
   };
   command.run = run;
   return command;

@@ -16,22 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sources of the contract that cannot be read yet are named as what they are.
-Status check_source(const std::string& source) {
-  std::error_code ignored;
-  const fs::path path(source);
-  if (!fs::exists(path, ignored)) return fail(ErrorCode::not_found, "there is no folder {}", source);
-  if (!fs::is_directory(path, ignored)) {
-    return fail(ErrorCode::unsupported,
-                "{} is a file; this version converts Hugging Face model folders (config.json, weights, tokenizer)", source);
-  }
-  if (fs::exists(path / "state_dict.bin", ignored) && !fs::exists(path / "config.json", ignored)) {
-    return fail(ErrorCode::unsupported, "{} is in audiocraft's layout, which is not in this version; use the Hugging Face one",
-                source);
-  }
-  return {};
-}
-
 Status run(const Arguments& arguments, const Context& /*context*/) {
   const std::string& source = arguments.positionals().front();
   const auto output = arguments.value("output");
@@ -41,12 +25,12 @@ Status run(const Arguments& arguments, const Context& /*context*/) {
   options.license = arguments.value_or("license", "");
   options.name = arguments.value_or("name", "");
   options.source = arguments.value_or("source", "");
+  options.t5 = arguments.value_or("t5", "");
   options.cancelled = interrupted;
   ProgressDisplay display(stderr, progress_on_terminal());
   options.progress = [&](double share) { display.show("converting", share); };
-  CONTINUO_CHECK(check_source(source));
   CONTINUO_CHECK(check_writable(*output));
-  const auto status = weights::convert_huggingface(source, *output, options);
+  const auto status = weights::convert(source, *output, options);
   display.clear();
   if (!status && status.error().code == ErrorCode::cancelled)
     return fail(ErrorCode::cancelled, "interrupted; nothing was written");
@@ -68,15 +52,15 @@ Status run(const Arguments& arguments, const Context& /*context*/) {
 
 Command convert_command() {
   Command command{"convert", "make a model file of a checkpoint"};
-  command.positionals = {"SOURCE", "a Hugging Face model folder", 1, 1};
+  command.positionals = {"SOURCE",
+                         "a Hugging Face model folder, or an audiocraft one (state_dict.bin, compression_state_dict.bin)", 1, 1};
   command.options = {
       {"-o,--output", "FILE.gguf", "the file to write"},
       {"--type", "TYPE", "type of the matrices: f32 (default), f16, bf16, q8_0, q4_0, q4_k"},
       {"--license", "NAME", "the weights' licence, to be kept in the file (CC-BY-NC-4.0 for MusicGen's published ones)"},
       {"--name", "NAME", "what people call the model"},
       {"--source", "TEXT", "where the weights came from"},
-      {"--t5", "DIR", "T5 of an audiocraft checkpoint",
-       "audiocraft checkpoints (--t5) are not in this version; use the Hugging Face layout"},
+      {"--t5", "DIR", "the text encoder of an audiocraft folder: a Hugging Face folder of T5 (t5-base for the published models)"},
   };
   command.run = run;
   return command;

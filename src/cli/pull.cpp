@@ -120,7 +120,7 @@ Command pull_command() {
   Command command{"pull", "download, convert and install a model of the hub"};
   command.positionals = {"OWNER/NAME[@REVISION]", "facebook/musicgen-small, for example", 1, 1};
   command.options = {
-      {"--type", "f32|f16", "type of the matrices (default f32; f16 halves the file)"},
+      {"--type", "TYPE", "type of the matrices: f32 (default), f16, bf16, q8_0, q4_0 or q4_k"},
       {"--name", "NAME", "what the installed model is called (default: its name on the hub)"},
       {"--t5", "DIR", "T5's folder, for a checkpoint in audiocraft's layout"},
       {"--keep", "", "keep the downloaded files after the conversion"},

@@ -48,7 +48,8 @@ Tensor CodecDecoder::upsample(Tensor x) {
   for (const Stage& stage : stages_) {
     // EncodecConvTranspose1d trims kernel - stride samples.
     const int total = stage.up.kernel - stage.up.stride;
-    const int right = config_.causal ? static_cast<int>(std::ceil(static_cast<double>(total) * config_.trim_right_ratio)) : total / 2;
+    const int right =
+        config_.causal ? static_cast<int>(std::ceil(static_cast<double>(total) * config_.trim_right_ratio)) : total / 2;
     x = ex.conv_transpose(stage.up, x, total - right, right, {Activation::elu, Activation::none, nullptr});
     for (const ResidualUnit& unit : stage.residuals) x = residual_unit(ex, config_, unit, x);
   }
@@ -59,14 +60,16 @@ Result<std::vector<float>> CodecDecoder::decode(std::span<const std::int64_t> co
                                                 const std::function<bool(double)>& progress) {
   compute::Executor& ex = executor_;
   if (codebooks < 1 || codebooks > config_.codebooks) {
-    return fail(ErrorCode::invalid_argument, "the codes have {} codebooks; this model's codec has {}", codebooks, config_.codebooks);
+    return fail(ErrorCode::invalid_argument, "the codes have {} codebooks; this model's codec has {}", codebooks,
+                config_.codebooks);
   }
   if (frames < 0 || codes.size() != static_cast<std::size_t>(codebooks) * static_cast<std::size_t>(frames)) {
     return fail(ErrorCode::invalid_argument, "{} codes are not {} codebooks of {} frames", codes.size(), codebooks, frames);
   }
   for (const std::int64_t code : codes) {
     if (code < 0 || code >= config_.codebook_size) {
-      return fail(ErrorCode::invalid_argument, "code {} is outside this model's codebook (0 to {})", code, config_.codebook_size - 1);
+      return fail(ErrorCode::invalid_argument, "code {} is outside this model's codebook (0 to {})", code,
+                  config_.codebook_size - 1);
     }
   }
   std::vector<float> audio(static_cast<std::size_t>(frames) * static_cast<std::size_t>(config_.hop()));
@@ -75,12 +78,14 @@ Result<std::vector<float>> CodecDecoder::decode(std::span<const std::int64_t> co
   std::vector<std::int32_t> ids(codes.size());  // [frames, codebooks]
   for (std::size_t k = 0; k < static_cast<std::size_t>(codebooks); ++k) {
     for (std::size_t t = 0; t < static_cast<std::size_t>(frames); ++t) {
-      ids[t * static_cast<std::size_t>(codebooks) + k] = static_cast<std::int32_t>(codes[k * static_cast<std::size_t>(frames) + t]);
+      ids[t * static_cast<std::size_t>(codebooks) + k] =
+          static_cast<std::int32_t>(codes[k * static_cast<std::size_t>(frames) + t]);
     }
   }
   ex.begin_pass();
-  const Tensor latent = ex.embed_sum(std::span(codebooks_).first(static_cast<std::size_t>(codebooks)), ids, 1.0F, {});  // [frames, h]
-  Tensor x = ex.conv(in_, latent, padding_for(in_, config_, latent.rows), {});  // [frames, channels]
+  const Tensor latent =
+      ex.embed_sum(std::span(codebooks_).first(static_cast<std::size_t>(codebooks)), ids, 1.0F, {});  // [frames, h]
+  Tensor x = ex.conv(in_, latent, padding_for(in_, config_, latent.rows), {});                        // [frames, channels]
   x = lstm_with_skip(ex, lstm_, x);
   const auto channels = static_cast<std::size_t>(x.columns);
   std::vector<float> frames_in(static_cast<std::size_t>(frames) * channels);
@@ -93,13 +98,15 @@ Result<std::vector<float>> CodecDecoder::decode(std::span<const std::int64_t> co
     const int end = std::min(frames, begin + window);
     const int from = std::max(0, begin - context_frames_), to = std::min(frames, end + context_frames_);
     ex.begin_pass();
-    const auto part = std::span(frames_in).subspan(static_cast<std::size_t>(from) * channels, static_cast<std::size_t>(to - from) * channels);
+    const auto part =
+        std::span(frames_in).subspan(static_cast<std::size_t>(from) * channels, static_cast<std::size_t>(to - from) * channels);
     const Tensor out = upsample(ex.write(part, to - from));
     samples.resize(static_cast<std::size_t>(out.rows));
     ex.read(out, samples);
     const auto hop = static_cast<std::size_t>(config_.hop());
     std::copy_n(samples.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(begin - from) * hop),
-                static_cast<std::size_t>(end - begin) * hop, audio.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(begin) * hop));
+                static_cast<std::size_t>(end - begin) * hop,
+                audio.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(begin) * hop));
   }
   return audio;
 }

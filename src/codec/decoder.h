@@ -1,6 +1,6 @@
 // EnCodec's decoder (Défossez et al., "High Fidelity Neural Audio Compression", 2022), in the form of transformers' EncodecModel:
-// the sum of codebook entries -> convolution -> LSTM with a skip around it -> for each ratio an up-sampling transposed convolution
-// and residual units -> convolution to samples.
+// the sum of codebook entries -> convolution -> LSTM with a skip around it -> for each ratio an up-sampling transposed
+// convolution and residual units -> convolution to samples.
 //
 // Memory is bounded for any length: the LSTM runs over all frames (it is forward only and small), the convolutions, whose output
 // depends on a few frames to each side only, run over windows with that many frames of context. The result does not depend

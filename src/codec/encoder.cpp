@@ -96,7 +96,8 @@ Result<std::vector<std::int64_t>> CodecEncoder::encode(std::span<const float> sa
     if (progress && !progress(static_cast<double>(begin) / frames)) return fail(ErrorCode::cancelled, "cancelled");
     const int end = std::min(frames, begin + window);
     const int from = std::max(0, begin - context_frames_), to = std::min(frames, end + context_frames_);
-    const std::size_t first = static_cast<std::size_t>(from) * hop, last = std::min(samples.size(), static_cast<std::size_t>(to) * hop);
+    const std::size_t first = static_cast<std::size_t>(from) * hop,
+                      last = std::min(samples.size(), static_cast<std::size_t>(to) * hop);
     ex.begin_pass();
     const Tensor out = downsample(ex.write(samples.subspan(first, last - first), static_cast<std::int64_t>(last - first)));
     part.resize(static_cast<std::size_t>(out.rows * out.columns));

@@ -1,6 +1,6 @@
-// EnCodec's encoder (Défossez et al., 2022), in the form of transformers' EncodecModel: convolution from samples -> for each ratio,
-// reversed, residual units and a strided convolution -> LSTM with a skip around it -> convolution to the latent -> residual vector
-// quantisation, each codebook coding what the ones before it left.
+// EnCodec's encoder (Défossez et al., 2022), in the form of transformers' EncodecModel: convolution from samples -> for each
+// ratio, reversed, residual units and a strided convolution -> LSTM with a skip around it -> convolution to the latent ->
+// residual vector quantisation, each codebook coding what the ones before it left.
 //
 // Memory is bounded as in the decoder: the convolutions run over windows with enough context, the LSTM over all frames.
 #pragma once

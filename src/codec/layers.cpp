@@ -52,10 +52,13 @@ compute::Padding padding_for(const Conv& conv, const weights::CodecConfig& confi
 }
 
 Tensor residual_unit(compute::Executor& executor, const weights::CodecConfig& config, const ResidualUnit& unit, Tensor x) {
-  const Tensor around = config.conv_shortcut ? executor.conv(unit.shortcut, x, padding_for(unit.shortcut, config, x.rows), {}) : x;
+  const Tensor around =
+      config.conv_shortcut ? executor.conv(unit.shortcut, x, padding_for(unit.shortcut, config, x.rows), {}) : x;
   // The second convolution's input activation is done where the first one writes.
-  const Tensor inner = executor.conv(unit.first, x, padding_for(unit.first, config, x.rows), {Activation::elu, Activation::elu, nullptr});
-  return executor.conv(unit.second, inner, padding_for(unit.second, config, inner.rows), {Activation::none, Activation::none, &around});
+  const Tensor inner =
+      executor.conv(unit.first, x, padding_for(unit.first, config, x.rows), {Activation::elu, Activation::elu, nullptr});
+  return executor.conv(unit.second, inner, padding_for(unit.second, config, inner.rows),
+                       {Activation::none, Activation::none, &around});
 }
 
 Tensor lstm_with_skip(compute::Executor& executor, std::span<const compute::Lstm> layers, Tensor x) {

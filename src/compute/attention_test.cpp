@@ -55,7 +55,8 @@ TEST_P(Attention, EncoderWithBias) {
       }
       for (int t = 0; t < tokens; ++t) {
         std::vector<double> by_key;
-        for (int key = 0; key < tokens; ++key) by_key.push_back(bias[static_cast<std::size_t>(h * (2 * tokens - 1) + key - t + tokens - 1)]);
+        for (int key = 0; key < tokens; ++key)
+          by_key.push_back(bias[static_cast<std::size_t>(h * (2 * tokens - 1) + key - t + tokens - 1)]);
         const auto out = attend(slice(qkv, t * 3 * width + h * head_width, head_width), keys, values, 0.5, by_key);
         std::copy(out.begin(), out.end(), want.begin() + t * width + h * head_width);
       }
@@ -128,7 +129,9 @@ TEST_P(Attention, CrossAndTheNullRow) {
   for (int i = 0; i < width; ++i) EXPECT_EQ(0.0F, got[static_cast<std::size_t>(width + i)]);
 
   const Row only_null{nullptr, 0, nullptr};
-  const auto nothing = read(*executor_, executor_->cross_attention(executor_->write(std::span(q).first(static_cast<std::size_t>(width)), 1), 0, std::span(&only_null, 1)));
+  const auto nothing =
+      read(*executor_, executor_->cross_attention(executor_->write(std::span(q).first(static_cast<std::size_t>(width)), 1), 0,
+                                                  std::span(&only_null, 1)));
   for (const float value : nothing) EXPECT_EQ(0.0F, value);
 }
 

@@ -43,8 +43,12 @@ std::vector<std::int64_t> padded_indices(std::int64_t length, const Padding& pad
 TEST_P(CodecOps, ConvolutionsOfEveryPadding) {
   Numbers numbers(1);
   for (const PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::replicate}) {
-    for (const auto& [length, in, out, kernel, stride, dilation] :
-         {std::tuple{1, 3, 5, 7, 1, 1}, {2, 3, 5, 7, 1, 1}, {4, 2, 20, 7, 1, 1}, {50, 9, 33, 3, 1, 2}, {41, 4, 6, 8, 4, 1}, {300, 6, 1, 7, 1, 1}}) {
+    for (const auto& [length, in, out, kernel, stride, dilation] : {std::tuple{1, 3, 5, 7, 1, 1},
+                                                                    {2, 3, 5, 7, 1, 1},
+                                                                    {4, 2, 20, 7, 1, 1},
+                                                                    {50, 9, 33, 3, 1, 2},
+                                                                    {41, 4, 6, 8, 4, 1},
+                                                                    {300, 6, 1, 7, 1, 1}}) {
       const Padding padding{(dilation * (kernel - 1) + 1) / 2, dilation * (kernel - 1) / 2, mode};
       const OwnedTensor weight(numbers.normal(static_cast<std::int64_t>(out) * in * kernel, 0.3F), Shape{out, in, kernel});
       const OwnedTensor bias(numbers.normal(out), Shape{out});
@@ -61,7 +65,8 @@ TEST_P(CodecOps, ConvolutionsOfEveryPadding) {
             const std::int64_t from = indices[static_cast<std::size_t>(t * stride + tap * dilation)];
             for (int c = 0; from >= 0 && c < in; ++c) {
               const double value = x[static_cast<std::size_t>(from * in + c)];
-              sum += (value > 0.0 ? value : std::expm1(value)) * weight.values[static_cast<std::size_t>((o * in + c) * kernel + tap)];
+              sum += (value > 0.0 ? value : std::expm1(value)) *
+                     weight.values[static_cast<std::size_t>((o * in + c) * kernel + tap)];
             }
           }
           want.push_back(std::max(sum, 0.0) + residual[static_cast<std::size_t>(t * out + o)]);
@@ -78,7 +83,8 @@ TEST_P(CodecOps, ConvolutionsOfEveryPadding) {
 
 TEST_P(CodecOps, TransposedConvolutions) {
   Numbers numbers(2);
-  for (const auto& [length, in, out, kernel, stride] : {std::tuple{1, 3, 2, 4, 2}, {7, 5, 3, 10, 5}, {33, 8, 4, 16, 8}, {6, 2, 3, 7, 3}, {5, 2, 2, 3, 3}}) {
+  for (const auto& [length, in, out, kernel, stride] :
+       {std::tuple{1, 3, 2, 4, 2}, {7, 5, 3, 10, 5}, {33, 8, 4, 16, 8}, {6, 2, 3, 7, 3}, {5, 2, 2, 3, 3}}) {
     const OwnedTensor weight(numbers.normal(static_cast<std::int64_t>(out) * in * kernel, 0.3F), Shape{in, out, kernel});
     const OwnedTensor bias(numbers.normal(out), Shape{out});
     const auto x = numbers.normal(static_cast<std::int64_t>(length) * in);
@@ -93,7 +99,8 @@ TEST_P(CodecOps, TransposedConvolutions) {
         for (int o = 0; o < out; ++o) {
           for (int place = 0; place < kernel; ++place) {
             whole[static_cast<std::size_t>((t * stride + place) * out + o)] +=
-                static_cast<double>(x[static_cast<std::size_t>(t * in + c)]) * weight.values[static_cast<std::size_t>((c * out + o) * kernel + place)];
+                static_cast<double>(x[static_cast<std::size_t>(t * in + c)]) *
+                weight.values[static_cast<std::size_t>((c * out + o) * kernel + place)];
           }
         }
       }
@@ -111,7 +118,8 @@ TEST_P(CodecOps, Lstm) {
   Numbers numbers(3);
   for (const int width : {1, 10, 37}) {
     const int frames = 9;
-    const OwnedTensor w_ih(numbers.normal(4 * width * width, 0.4F), Shape{4 * width, width}), w_hh(numbers.normal(4 * width * width, 0.4F), Shape{4 * width, width});
+    const OwnedTensor w_ih(numbers.normal(4 * width * width, 0.4F), Shape{4 * width, width}),
+        w_hh(numbers.normal(4 * width * width, 0.4F), Shape{4 * width, width});
     const OwnedTensor b_ih(numbers.normal(4 * width), Shape{4 * width}), b_hh(numbers.normal(4 * width), Shape{4 * width});
     const auto x = numbers.normal(static_cast<std::int64_t>(frames) * width);
     std::vector<double> hidden(static_cast<std::size_t>(width)), cell(static_cast<std::size_t>(width)), want;
@@ -121,7 +129,8 @@ TEST_P(CodecOps, Lstm) {
       for (int g = 0; g < 4 * width; ++g) {
         double sum = static_cast<double>(b_ih.values[static_cast<std::size_t>(g)]) + b_hh.values[static_cast<std::size_t>(g)];
         for (int i = 0; i < width; ++i) {
-          sum += static_cast<double>(w_ih.values[static_cast<std::size_t>(g * width + i)]) * x[static_cast<std::size_t>(t * width + i)] +
+          sum += static_cast<double>(w_ih.values[static_cast<std::size_t>(g * width + i)]) *
+                     x[static_cast<std::size_t>(t * width + i)] +
                  w_hh.values[static_cast<std::size_t>(g * width + i)] * hidden[static_cast<std::size_t>(i)];
         }
         gates.push_back(sum);

@@ -121,10 +121,10 @@ class Executor {
   /// [rows, width] or empty. -> [rows, width]
   virtual Tensor embed_sum(std::span<const Table> tables, std::span<const std::int32_t> ids, float scale,
                            std::span<const float> addend) = 0;
-  virtual Tensor norm(Norm norm, Tensor x) = 0;                                           // [rows, width]
+  virtual Tensor norm(Norm norm, Tensor x) = 0;                                                  // [rows, width]
   virtual Tensor linear(Linear linear, Tensor x, Activation activation = Activation::none) = 0;  // [rows, out]
   virtual Tensor norm_linear(Norm norm, Linear linear, Tensor x, Activation activation = Activation::none) = 0;
-  virtual Tensor linear_add(Linear linear, Tensor x, Tensor residual) = 0;                // [rows, out]
+  virtual Tensor linear_add(Linear linear, Tensor x, Tensor residual) = 0;  // [rows, out]
   virtual Tensor multiply(Tensor a, Tensor b) = 0;
   virtual Tensor add(Tensor a, Tensor b) = 0;
 
@@ -159,7 +159,7 @@ class Executor {
 };
 
 struct CpuOptions {
-  int threads = 0;   // 0: one for each physical core
+  int threads = 0;       // 0: one for each physical core
   std::string isa = "";  // empty: CONTINUO_ISA, or the best that the machine has
 };
 

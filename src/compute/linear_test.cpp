@@ -44,7 +44,8 @@ TEST_P(OnEveryExecutor, LinearOfOddSizesAndRowCounts) {
           for (int o = 0; o < out; ++o) {
             double sum = bias.values[static_cast<std::size_t>(o)];
             for (int k = 0; k < in; ++k) {
-              sum += static_cast<double>(x[static_cast<std::size_t>(r * in + k)]) * weight.values[static_cast<std::size_t>(o * in + k)];
+              sum += static_cast<double>(x[static_cast<std::size_t>(r * in + k)]) *
+                     weight.values[static_cast<std::size_t>(o * in + k)];
             }
             want_plain.push_back(std::max(sum, 0.0));
             want_added.push_back(sum + residual[static_cast<std::size_t>(r * out + o)]);
@@ -151,7 +152,8 @@ TEST_P(OnEveryExecutor, EmbeddingsAreSummedScaledAndOffset) {
   const auto y = read(*executor_, executor_->embed_sum(tables, ids, 2.0F, addend));
   for (std::size_t r = 0; r < 2; ++r) {
     for (std::size_t i = 0; i < 6; ++i) {
-      const float want = 2.0F * (a.values[static_cast<std::size_t>(ids[r * 2]) * 6 + i] + b.values[static_cast<std::size_t>(ids[r * 2 + 1]) * 6 + i]);
+      const float want = 2.0F * (a.values[static_cast<std::size_t>(ids[r * 2]) * 6 + i] +
+                                 b.values[static_cast<std::size_t>(ids[r * 2 + 1]) * 6 + i]);
       EXPECT_NEAR(y[r * 6 + i], want + addend[r * 6 + i], 1e-6);
     }
   }

@@ -1,5 +1,5 @@
-// Quantised products on every executor. Activations that are whole multiples of a block's step survive quantisation exactly, so that
-// the integer part can be checked without any tolerance; then random ones within the error of 8 bits.
+// Quantised products on every executor. Activations that are whole multiples of a block's step survive quantisation exactly, so
+// that the integer part can be checked without any tolerance; then random ones within the error of 8 bits.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,7 +14,8 @@ std::vector<std::byte> random_blocks(Numbers& numbers, DType type, std::int64_t 
   const BlockSize size = block_size(type);
   std::vector<std::byte> bytes;
   const auto noise = numbers.normal(count * size.bytes, 1e4F);
-  for (std::int64_t i = 0; i < count * size.bytes; ++i) bytes.push_back(static_cast<std::byte>(static_cast<int>(noise[static_cast<std::size_t>(i)])));
+  for (std::int64_t i = 0; i < count * size.bytes; ++i)
+    bytes.push_back(static_cast<std::byte>(static_cast<int>(noise[static_cast<std::size_t>(i)])));
   const auto scales = numbers.normal(2 * count, 0.01F);
   for (std::int64_t b = 0; b < count; ++b) {
     for (int s = 0; s < (type == DType::q4_k ? 2 : 1); ++s) {
@@ -40,7 +41,8 @@ class Quantised : public ::testing::TestWithParam<std::tuple<std::string, DType>
     for (int r = 0; r < rows; ++r) {
       for (int o = 0; o < out; ++o) {
         double sum = 0.0;
-        for (int k = 0; k < in; ++k) sum += static_cast<double>(x[static_cast<std::size_t>(r * in + k)]) * w[static_cast<std::size_t>(o * in + k)];
+        for (int k = 0; k < in; ++k)
+          sum += static_cast<double>(x[static_cast<std::size_t>(r * in + k)]) * w[static_cast<std::size_t>(o * in + k)];
         y.push_back(sum);
       }
     }
@@ -130,8 +132,12 @@ TEST_P(Quantised, StacksOfSeveralTypesAndTables) {
   EXPECT_EQ(row, std::vector<float>(w.begin() + 256, w.begin() + 512));
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Quantised, ::testing::Combine(::testing::ValuesIn(runnable_isas()), ::testing::Values(DType::q8_0, DType::q4_0, DType::q4_k)),
-                         [](const auto& each) { return std::get<0>(each.param) + "_" + std::string(name_of(std::get<1>(each.param))); });
+INSTANTIATE_TEST_SUITE_P(Types, Quantised,
+                         ::testing::Combine(::testing::ValuesIn(runnable_isas()),
+                                            ::testing::Values(DType::q8_0, DType::q4_0, DType::q4_k)),
+                         [](const auto& each) {
+                           return std::get<0>(each.param) + "_" + std::string(name_of(std::get<1>(each.param)));
+                         });
 
 }  // namespace
 }  // namespace continuo::compute::testing

@@ -44,7 +44,8 @@ void Job::prefill_prefix(music::MusicDecoder& decoder, compute::Executor& execut
       std::vector<compute::Row> rows;
       for (int position = begin; position < end; ++position) rows.push_back({&sequences_[r], position, nullptr});
       executor.begin_pass();
-      decoder.prefill(rows, prefix.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width), pool);
+      decoder.prefill(
+          rows, prefix.subspan(static_cast<std::size_t>(begin) * width, static_cast<std::size_t>(end - begin) * width), pool);
     }
   }
 }
@@ -87,11 +88,12 @@ Status Job::draw(std::span<const float> logits) {
   for (int k = 0; k < config_.codebooks; ++k) {
     const int frame = pattern_.frame_written(step_, k);
     if (frame < request_.prompt_frames) continue;  // none, or one that the audio prompt fixed
-    const double uniform = uniform_draw(request_.seed, static_cast<std::uint32_t>(request_.take), static_cast<std::uint32_t>(step_),
-                                        static_cast<std::uint32_t>(k));
+    const double uniform = uniform_draw(request_.seed, static_cast<std::uint32_t>(request_.take),
+                                        static_cast<std::uint32_t>(step_), static_cast<std::uint32_t>(k));
     const auto code = music::sample(logits.subspan(static_cast<std::size_t>(k) * entries, entries), params, uniform);
     if (!code) {
-      return fail(ErrorCode::corrupt_file, "the model produced numbers that are not finite at step {}; its weights are damaged", step_);
+      return fail(ErrorCode::corrupt_file, "the model produced numbers that are not finite at step {}; its weights are damaged",
+                  step_);
     }
     codes_[static_cast<std::size_t>(k * pattern_.frames() + frame)] = *code;
   }

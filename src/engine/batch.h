@@ -58,7 +58,6 @@ class Job {
   /// Draws the codes of step_ from its guided logits.
   Status draw(std::span<const float> logits);
 
-
   const Request& request_;
   const weights::DecoderConfig& config_;
   Conditioning conditioning_;

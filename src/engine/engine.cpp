@@ -89,8 +89,8 @@ class LocalEngine final : public Engine {
     return values;
   }
 
-  Result<std::vector<float>> decode_codes(std::span<const std::int64_t> codes, int frames) override {
-    return decode_audio(codes, frames, {});
+  Result<std::vector<float>> decode_codes(std::span<const std::int64_t> codes, int frames, int window_frames) override {
+    return decode_audio(codes, frames, window_frames, {});
   }
   Result<std::vector<std::int64_t>> encode_audio(std::span<const float> audio) override;
 
@@ -99,13 +99,16 @@ class LocalEngine final : public Engine {
   std::int64_t kv_bytes(int position) const override {
     const weights::DecoderConfig& decoder = config().decoder;
     const std::int64_t width = decoder.width;
-    const std::int64_t vector = kv_type_ == compute::KvType::f32 ? 4 * width : kv_type_ == compute::KvType::f16 ? 2 * width : width + 4 * decoder.heads;
+    const std::int64_t vector = kv_type_ == compute::KvType::f32   ? 4 * width
+                                : kv_type_ == compute::KvType::f16 ? 2 * width
+                                                                   : width + 4 * decoder.heads;
     return 2 * decoder.layers * vector * (position + 1);
   }
 
  private:
   /// As decode_codes; progress as in CodecDecoder::decode.
-  Result<std::vector<float>> decode_audio(std::span<const std::int64_t> codes, int frames, const std::function<bool(double)>& progress);
+  Result<std::vector<float>> decode_audio(std::span<const std::int64_t> codes, int frames, int window_frames,
+                                          const std::function<bool(double)>& progress);
   Result<Texts> encode_texts(std::span<const Request> requests, const std::function<bool()>& cancelled);
   Conditioning condition(const Request& request, const Texts& texts);
   /// Runs jobs through the decoder together; every job gives its pages back.
@@ -156,7 +159,8 @@ Conditioning LocalEngine::condition(const Request& request, const Texts& texts) 
   return conditioning;
 }
 
-Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()>& stepped, const std::function<bool()>& cancelled) {
+Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()>& stepped,
+                                 const std::function<bool()>& cancelled) {
   int pages = 0;
   for (const Job& job : jobs) pages += job.rows() * compute::KvPool::pages_for(job.positions());
   CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, pages));
@@ -195,7 +199,8 @@ Status LocalEngine::decode_batch(std::span<Job> jobs, const std::function<void()
   }
 }
 
-Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> requests, const std::function<void(const Progress&)>& progress,
+Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> requests,
+                                                const std::function<void(const Progress&)>& progress,
                                                 const std::function<bool()>& cancelled) {
   timing_ = {};
   for (const Request& request : requests) CONTINUO_CHECK(validate(request, config()));
@@ -232,7 +237,8 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
       for (const Job& job : batch) seconds += job.complete_frames() / frame_rate;
       return seconds;
     };
-    CONTINUO_CHECK(decode_batch(batch, [&] { tell(Stage::decoder, finished + seconds_done()); }, cancelled));
+    CONTINUO_CHECK(decode_batch(
+        batch, [&] { tell(Stage::decoder, finished + seconds_done()); }, cancelled));
     finished += seconds_done();
     begin = end;
   }
@@ -241,12 +247,13 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
   Stopwatch codec_watch;
   std::vector<Clip> clips;
   for (const Job& job : jobs) {
-    Clip clip{job.codes(), config().decoder.codebooks, job.frames(), config().decoder.audio_channels, {}, config().codec.sample_rate};
+    Clip clip{job.codes(), config().decoder.codebooks, job.frames(), config().decoder.audio_channels,
+              {},          config().codec.sample_rate};
     const auto go_on = [&](double) {
       tell(Stage::codec, finished);
       return !(cancelled && cancelled());
     };
-    auto audio = decode_audio(clip.codes, clip.frames, go_on);
+    auto audio = decode_audio(clip.codes, clip.frames, 0, go_on);
     if (!audio && audio.error().code == ErrorCode::cancelled) return interrupted();
     if (!audio) return forward_error(std::move(audio).error());
     clip.audio = std::move(*audio);
@@ -256,11 +263,12 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
   return clips;
 }
 
-Result<std::vector<float>> LocalEngine::decode_audio(std::span<const std::int64_t> codes, int frames,
+Result<std::vector<float>> LocalEngine::decode_audio(std::span<const std::int64_t> codes, int frames, int window_frames,
                                                      const std::function<bool(double)>& progress) {
   const int codebooks = frames > 0 ? static_cast<int>(codes.size() / static_cast<std::size_t>(frames)) : config().codec.codebooks;
   const auto channels = static_cast<std::size_t>(config().decoder.audio_channels);
-  if (channels == 1 || codebooks != config().decoder.codebooks) return codec_->decode(codes, codebooks, frames, 0, progress);
+  if (channels == 1 || codebooks != config().decoder.codebooks)
+    return codec_->decode(codes, codebooks, frames, window_frames, progress);
   // The codebooks of the channels alternate: left, right, left, right ...; the codec itself is mono.
   std::vector<float> audio;
   for (std::size_t channel = 0; channel < channels; ++channel) {
@@ -269,7 +277,8 @@ Result<std::vector<float>> LocalEngine::decode_audio(std::span<const std::int64_
       const auto row = codes.subspan(k * static_cast<std::size_t>(frames), static_cast<std::size_t>(frames));
       own.insert(own.end(), row.begin(), row.end());
     }
-    CONTINUO_TRY(const std::vector<float> samples, codec_->decode(own, codebooks / static_cast<int>(channels), frames, 0, progress));
+    CONTINUO_TRY(const std::vector<float> samples,
+                 codec_->decode(own, codebooks / static_cast<int>(channels), frames, window_frames, progress));
     audio.resize(samples.size() * channels);
     for (std::size_t i = 0; i < samples.size(); ++i) audio[i * channels + channel] = samples[i];
   }
@@ -294,7 +303,8 @@ Result<std::vector<std::int64_t>> LocalEngine::encode_audio(std::span<const floa
   std::vector<std::int64_t> codes;
   for (std::size_t k = 0; k < codebooks; ++k) {
     for (const auto& own : of_channel) {
-      codes.insert(codes.end(), own.begin() + static_cast<std::ptrdiff_t>(k * frames), own.begin() + static_cast<std::ptrdiff_t>((k + 1) * frames));
+      codes.insert(codes.end(), own.begin() + static_cast<std::ptrdiff_t>(k * frames),
+                   own.begin() + static_cast<std::ptrdiff_t>((k + 1) * frames));
     }
   }
   return codes;
@@ -302,7 +312,8 @@ Result<std::vector<std::int64_t>> LocalEngine::encode_audio(std::span<const floa
 
 Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
   if (rows < 1 || position < 0 || position >= decoder_->max_steps()) {
-    return fail(ErrorCode::invalid_argument, "a benchmark needs at least 1 row and a position from 0 to {}", decoder_->max_steps() - 1);
+    return fail(ErrorCode::invalid_argument, "a benchmark needs at least 1 row and a position from 0 to {}",
+                decoder_->max_steps() - 1);
   }
   CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_type_, rows * compute::KvPool::pages_for(position + 1)));
   pool->fill_random(1);
@@ -313,7 +324,8 @@ Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
   const std::vector<int> words(16, 3);
   const auto cross = decoder_->has_prefix() ? nullptr : decoder_->condition(decoder_->project_text(text_->encode(words)));
   std::vector<compute::Row> batch;
-  for (int r = 0; r < rows; ++r) batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
+  for (int r = 0; r < rows; ++r)
+    batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().decoder.codebooks), 1);
   executor_->take_linear_seconds();
   Stopwatch watch;

@@ -16,7 +16,8 @@ const std::string& tiny_model() {
   struct Model {
     std::string path = std::string(CONTINUO_BINARY_DIR) + "/engine-test-" + std::to_string(::getpid()) + ".gguf";
     Model() {
-      const Status status = weights::convert_huggingface(std::string(CONTINUO_SOURCE_DIR) + "/tests/goldens/tiny-a/model", path, {});
+      const Status status =
+          weights::convert_huggingface(std::string(CONTINUO_SOURCE_DIR) + "/tests/goldens/tiny-a/model", path, {});
       if (!status) ADD_FAILURE() << status.error().message;
     }
     ~Model() {
@@ -82,7 +83,8 @@ TEST_F(Validation, SamplingSettings) {
   EXPECT_NE("", wrong([](Request& r) { r.top_k = 65; }));
   EXPECT_EQ("", wrong([](Request& r) { r.top_k = 64; }));
   EXPECT_EQ("", wrong([](Request& r) { r.top_k = 0; }));
-  for (const float value : {-0.1F, 1.1F, static_cast<float>(NAN)}) EXPECT_NE("", wrong([&](Request& r) { r.top_p = value; })) << value;
+  for (const float value : {-0.1F, 1.1F, static_cast<float>(NAN)})
+    EXPECT_NE("", wrong([&](Request& r) { r.top_p = value; })) << value;
   for (const float value : {-1.0F, static_cast<float>(NAN), static_cast<float>(INFINITY)}) {
     EXPECT_NE("", wrong([&](Request& r) { r.temperature = value; })) << value;
     EXPECT_NE("", wrong([&](Request& r) { r.guidance = value; })) << value;
@@ -128,7 +130,8 @@ TEST(Engine, ALongerPieceBeginsWithTheShorterOne) {
   const Request requests[] = {request_for("soft piano", 0.5), request_for("soft piano", 0.8)};
   const auto clips = std::move(*engine->generate(requests, {}, {}));
   for (int k = 0; k < 4; ++k) {
-    for (int t = 0; t < 25 - 3; ++t) EXPECT_EQ(clips[0].codes[static_cast<std::size_t>(k * 25 + t)], clips[1].codes[static_cast<std::size_t>(k * 40 + t)]);
+    for (int t = 0; t < 25 - 3; ++t)
+      EXPECT_EQ(clips[0].codes[static_cast<std::size_t>(k * 25 + t)], clips[1].codes[static_cast<std::size_t>(k * 40 + t)]);
   }
 }
 
@@ -159,12 +162,14 @@ TEST(Engine, ProgressGrowsToTheWhole) {
   const Request requests[] = {request_for("soft piano", 1.0), request_for("", 0.5)};
   double last = 0.0;
   bool codec = false;
-  ASSERT_TRUE(engine->generate(requests, [&](const Progress& progress) {
-    EXPECT_GE(progress.audio_seconds, last);
-    EXPECT_DOUBLE_EQ(1.5, progress.audio_seconds_total);
-    last = progress.audio_seconds;
-    codec = codec || progress.stage == Stage::codec;
-  }, {}));
+  ASSERT_TRUE(engine->generate(requests,
+                               [&](const Progress& progress) {
+                                 EXPECT_GE(progress.audio_seconds, last);
+                                 EXPECT_DOUBLE_EQ(1.5, progress.audio_seconds_total);
+                                 last = progress.audio_seconds;
+                                 codec = codec || progress.stage == Stage::codec;
+                               },
+                               {}));
   EXPECT_DOUBLE_EQ(1.5, last);
   EXPECT_TRUE(codec);
 }

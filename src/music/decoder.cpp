@@ -22,7 +22,8 @@ Result<std::unique_ptr<MusicDecoder>> MusicDecoder::load(const weights::TensorSo
   }
   std::vector<TensorView> heads;
   for (int k = 0; k < config.codebooks; ++k) {
-    CONTINUO_TRY(const compute::Table table, executor.load_table(source.tensor(fmt::format("decoder.codebook.{}.embed.weight", k))));
+    CONTINUO_TRY(const compute::Table table,
+                 executor.load_table(source.tensor(fmt::format("decoder.codebook.{}.embed.weight", k))));
     decoder->embeddings_.push_back(table);
     heads.push_back(source.tensor(fmt::format("decoder.head.{}.weight", k)));
   }
@@ -63,7 +64,9 @@ Status MusicDecoder::load_layers(const weights::TensorSource& source) {
   return {};
 }
 
-int MusicDecoder::max_steps() const { return config_.max_frames + *std::max_element(config_.delays.begin(), config_.delays.end()); }
+int MusicDecoder::max_steps() const {
+  return config_.max_frames + *std::max_element(config_.delays.begin(), config_.delays.end());
+}
 
 std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows) {
   // transformers' MusicgenSinusoidalPositionalEmbedding, rounded to float where it rounds: the angle is a float product.
@@ -147,7 +150,8 @@ Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(compute::KvT
 std::int64_t MusicDecoder::step_weight_bytes() const {
   std::int64_t bytes = executor_.weight_bytes(heads_);
   for (const Layer& layer : layers_) {
-    for (const compute::Linear linear : {layer.self_qkv, layer.self_output, layer.up, layer.down}) bytes += executor_.weight_bytes(linear);
+    for (const compute::Linear linear : {layer.self_qkv, layer.self_output, layer.up, layer.down})
+      bytes += executor_.weight_bytes(linear);
     if (!has_prefix()) bytes += executor_.weight_bytes(layer.cross_q) + executor_.weight_bytes(layer.cross_output);
   }
   return bytes;

@@ -1,7 +1,7 @@
 // MusicGen's decoder (Copet et al., "Simple and Controllable Music Generation", 2023), in the form of transformers'
 // MusicgenForCausalLM: summed code embeddings + sinusoidal positions, pre-norm layers of self-attention, cross-attention to the
-// text and a feed-forward, one head per codebook. Melody models (MusicgenMelodyForCausalLM) have no cross-attention: the rows of the
-// chroma and of the text stand in front of the codes, and all positions attend to them.
+// text and a feed-forward, one head per codebook. Melody models (MusicgenMelodyForCausalLM) have no cross-attention: the rows of
+// the chroma and of the text stand in front of the codes, and all positions attend to them.
 #pragma once
 
 #include <memory>
@@ -69,7 +69,7 @@ class MusicDecoder {
   std::vector<compute::Table> embeddings_;
   std::vector<Layer> layers_;
   compute::Norm output_norm_;
-  compute::Linear heads_;  // all codebooks stacked
+  compute::Linear heads_;         // all codebooks stacked
   std::vector<float> positions_;  // [positions seen so far, width]
 };
 

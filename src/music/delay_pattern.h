@@ -1,6 +1,6 @@
-// The delay pattern (Copet et al., 2023, section 2.2): codebook k is written delays[k] steps late, so that one step predicts one code
-// of each codebook, of different frames. Step s hears column s and writes column s + 1; column 0 and every place without
-// a frame hold the special id. N frames take N + largest delay steps.
+// The delay pattern (Copet et al., 2023, section 2.2): codebook k is written delays[k] steps late, so that one step predicts one
+// code of each codebook, of different frames. Step s hears column s and writes column s + 1; column 0 and every place without a
+// frame hold the special id. N frames take N + largest delay steps.
 #pragma once
 
 #include <algorithm>

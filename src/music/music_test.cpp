@@ -14,7 +14,8 @@ TEST(DelayPattern, LaysCodesOutAsTheReferenceDoes) {
   const DelayPattern pattern({0, 1, 2, 3}, 5);
   EXPECT_EQ(8, pattern.steps());
   // Rows: codebooks; columns: the frame each step writes. Worked out by hand from the paper's figure 1.
-  const int written[4][8] = {{0, 1, 2, 3, 4, -1, -1, -1}, {-1, 0, 1, 2, 3, 4, -1, -1}, {-1, -1, 0, 1, 2, 3, 4, -1}, {-1, -1, -1, 0, 1, 2, 3, 4}};
+  const int written[4][8] = {
+      {0, 1, 2, 3, 4, -1, -1, -1}, {-1, 0, 1, 2, 3, 4, -1, -1}, {-1, -1, 0, 1, 2, 3, 4, -1}, {-1, -1, -1, 0, 1, 2, 3, 4}};
   for (int k = 0; k < 4; ++k) {
     for (int step = 0; step < 8; ++step) {
       EXPECT_EQ(written[k][step], pattern.frame_written(step, k));

@@ -59,7 +59,8 @@ std::vector<float> T5Encoder::bias_by_distance(int tokens) const {
   const auto span = static_cast<std::size_t>(2 * tokens - 1);
   std::vector<float> bias(heads * span);
   for (std::size_t i = 0; i < span; ++i) {
-    const int bucket = relative_bucket(static_cast<int>(i) - (tokens - 1), config_.relative_buckets, config_.relative_max_distance);
+    const int bucket =
+        relative_bucket(static_cast<int>(i) - (tokens - 1), config_.relative_buckets, config_.relative_max_distance);
     for (std::size_t head = 0; head < heads; ++head) {
       bias[head * span + i] = relative_bias_[static_cast<std::size_t>(bucket) * heads + head];
     }

@@ -34,7 +34,8 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::create(const weights::TokenizerCon
     return fail(ErrorCode::corrupt_file, "the model's tokenizer cannot be read ({}); convert the model again", status.ToString());
   }
   if (processor->GetPieceSize() > vocabulary) {
-    return fail(ErrorCode::corrupt_file, "the model's tokenizer has {} pieces, but its text encoder only {} embeddings; they do not belong together",
+    return fail(ErrorCode::corrupt_file,
+                "the model's tokenizer has {} pieces, but its text encoder only {} embeddings; they do not belong together",
                 processor->GetPieceSize(), vocabulary);
   }
   return std::make_unique<SentencePieceTokenizer>(std::move(processor), config.end_id);

@@ -20,8 +20,8 @@ Status check_folder(const std::string& folder) {
     return fail(ErrorCode::unsupported, "{} is a file; what can be converted is a model folder", folder);
   }
   if (fs::exists(folder + "/config.json", ignored)) return {};
-  return fail(ErrorCode::not_found, "{} is not a model folder: it has no config.json (Hugging Face) and no state_dict.bin (audiocraft)",
-              folder);
+  return fail(ErrorCode::not_found,
+              "{} is not a model folder: it has no config.json (Hugging Face) and no state_dict.bin (audiocraft)", folder);
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ std::vector<std::string> default_model_dirs(const std::string& executable_path) 
     const fs::path folder = fs::path(executable_path).parent_path();
     add_dir(dirs, folder / ".." / "models");
     add_dir(dirs, folder / "models");
+    add_dir(dirs, folder / ".." / "share" / "continuo" / "models");  // where `cmake --install` puts the demo model
   }
   return dirs;
 }

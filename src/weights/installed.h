@@ -27,8 +27,8 @@ std::vector<InstalledModel> list_models(const std::vector<std::string>& dirs);
 /// The path of a model: an existing file, or the name of an installed one. The error says what there is.
 Result<std::string> find_model(const std::string& name_or_path, const std::vector<std::string>& dirs);
 
-/// CONTINUO_MODELS (folders separated by ':'), $XDG_DATA_HOME/continuo/models, and models/ next to the program and beside its
-/// folder. executable_path may be empty.
+/// CONTINUO_MODELS (folders separated by ':'), $XDG_DATA_HOME/continuo/models, models/ next to the program and beside its folder,
+/// and share/continuo/models beside its folder, which is an installed program's own. executable_path may be empty.
 std::vector<std::string> default_model_dirs(const std::string& executable_path);
 
 /// The model that is used when nobody asks for one.

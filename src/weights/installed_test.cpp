@@ -66,13 +66,15 @@ TEST_F(InstalledTest, FindsByPathAndByName) {
 TEST(Installed, LooksWherePeoplePutModels) {
   ::setenv("CONTINUO_MODELS", "/one::/two/", 1);
   ::setenv("XDG_DATA_HOME", "/data", 1);
-  EXPECT_EQ(
-      default_model_dirs("/opt/continuo/build/continuo"),
-      (std::vector<std::string>{"/one", "/two/", "/data/continuo/models", "/opt/continuo/models", "/opt/continuo/build/models"}));
+  EXPECT_EQ(default_model_dirs("/opt/continuo/build/continuo"),
+            (std::vector<std::string>{"/one", "/two/", "/data/continuo/models", "/opt/continuo/models",
+                                      "/opt/continuo/build/models", "/opt/continuo/share/continuo/models"}));
   ::unsetenv("CONTINUO_MODELS");
   ::setenv("XDG_DATA_HOME", "relative", 1);
   ::setenv("HOME", "/home/somebody", 1);
   EXPECT_EQ(default_model_dirs(""), (std::vector<std::string>{"/home/somebody/.local/share/continuo/models"}));
+  const auto installed = default_model_dirs("/usr/bin/continuo");
+  EXPECT_EQ(installed.back(), "/usr/share/continuo/models");
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ inline const std::string& converted(const std::string& folder) {
     std::string name = folder;
     std::replace(name.begin(), name.end(), '/', '-');
     const std::string path = scratch.folder + "/" + name + ".gguf";
-    const Status status = weights::convert_huggingface(goldens + folder, path, {});
+    weights::ConvertOptions options;
+    if (folder.starts_with("audiocraft/")) options.t5 = goldens + "audiocraft/t5";
+    const Status status = weights::convert(goldens + folder, path, options);
     if (!status) ADD_FAILURE() << status.error().message;
     done[folder] = path;
   }

@@ -67,7 +67,9 @@ TEST_P(Melody, OthersRefuseAMelody) {
   EXPECT_EQ(ErrorCode::unsupported, status.error().code);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Melody, ::testing::Combine(::testing::Values("melody", "stereo-melody"), ::testing::ValuesIn(isas())), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Models, Melody,
+                         ::testing::Combine(::testing::Values("melody", "stereo-melody"), ::testing::ValuesIn(isas())),
+                         name_of_case);
 
 }  // namespace
 }  // namespace continuo::golden

@@ -1,5 +1,6 @@
 // The networks against transformers, stage by stage, on the tiny random models of tests/goldens. Every instruction set of this
-// machine runs. f32 weights and K/V: error over RMS at most 5e-5 for hidden states and logits, 1e-5 absolute for audio, codes identical.
+// machine runs. f32 weights and K/V: error over RMS at most 5e-5 for hidden states and logits, 1e-5 absolute for audio, codes
+// identical.
 #include "codec/decoder.h"
 #include "golden_support.h"
 #include "music/decoder.h"
@@ -53,7 +54,8 @@ TEST_P(Golden, LogitsByTeacherForcing) {
       std::vector<float> logits(codebooks * entries);
       executor_->read(decoder->step(std::span(&row, 1), ids, *pool), logits);
       for (std::size_t k = 0; k < codebooks; ++k) {
-        std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(k * entries), entries, got.begin() + static_cast<std::ptrdiff_t>((k * steps + step) * entries));
+        std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(k * entries), entries,
+                    got.begin() + static_cast<std::ptrdiff_t>((k * steps + step) * entries));
       }
     }
     const double error = relative_error(got, floats(entry["logits"]));
@@ -120,7 +122,9 @@ TEST_P(Golden, SampledCodesAreTheSameAloneInABatchAndWithAnyThreads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden,
-                         ::testing::Combine(::testing::Values("tiny-a", "tiny-b", "tiny-c", "stereo"), ::testing::ValuesIn(isas())), name_of_case);
+                         ::testing::Combine(::testing::Values("tiny-a", "tiny-b", "tiny-c", "stereo"),
+                                            ::testing::ValuesIn(isas())),
+                         name_of_case);
 
 }  // namespace
 }  // namespace continuo::golden

@@ -12,8 +12,8 @@
 
 namespace continuo::compute::cpu {
 
-/// A page: for each layer and head a run of keys [page_positions, head_width], values of the same shape, and, if they are int8, the
-/// keys' and the values' scales [2, page_positions].
+/// A page: for each layer and head a run of keys [page_positions, head_width], values of the same shape, and, if they are int8,
+/// the keys' and the values' scales [2, page_positions].
 class CpuKvPool final : public KvPool {
  public:
   CpuKvPool(const KvShape& shape, KvType type, int pages);
@@ -57,8 +57,7 @@ class CpuExecutor final : public Executor {
   Result<Table> load_table(const TensorView& table) override;
   Result<Conv> load_conv(const TensorView& weight, const TensorView* bias, int stride, int dilation) override;
   Result<Conv> load_conv_transpose(const TensorView& weight, const TensorView* bias, int stride) override;
-  Result<Lstm> load_lstm(const TensorView& w_ih, const TensorView& w_hh, const TensorView& b_ih,
-                         const TensorView& b_hh) override;
+  Result<Lstm> load_lstm(const TensorView& w_ih, const TensorView& w_hh, const TensorView& b_ih, const TensorView& b_hh) override;
   std::int64_t weight_bytes(Linear linear) const override;
 
   void begin_pass() override { arena_.reset(); }
@@ -94,7 +93,7 @@ class CpuExecutor final : public Executor {
     std::vector<float> bias;
   };
   struct LstmWeights {
-    PackedMatrix input;   // with both biases
+    PackedMatrix input;  // with both biases
     PackedMatrix hidden;
   };
 

@@ -27,7 +27,8 @@ CpuKvPool::CpuKvPool(const KvShape& shape, KvType type, int pages)
     : KvPool(shape, pages),
       type_(type),
       run_bytes_(run_bytes_of(shape, type)),
-      storage_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) * static_cast<std::size_t>(run_bytes_)) {}
+      storage_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) *
+               static_cast<std::size_t>(run_bytes_)) {}
 
 void CpuKvPool::fill_random(std::uint64_t seed) {
   const auto next = [&seed] {
@@ -43,7 +44,8 @@ void CpuKvPool::fill_random(std::uint64_t seed) {
         case KvType::int8: at[i] = static_cast<std::byte>(static_cast<std::int8_t>(127.0F * next())); break;
       }
     }
-    for (std::int64_t p = 0; type_ == KvType::int8 && p < 2 * page_positions; ++p) reinterpret_cast<float*>(at + elements)[p] = 1.0F / 127.0F;
+    for (std::int64_t p = 0; type_ == KvType::int8 && p < 2 * page_positions; ++p)
+      reinterpret_cast<float*>(at + elements)[p] = 1.0F / 127.0F;
   }
 }
 
@@ -120,7 +122,8 @@ Tensor CpuExecutor::encoder_attention(Tensor qkv, int heads, float scale, std::s
   return y;
 }
 
-void CpuExecutor::store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width, KvType type) {
+void CpuExecutor::store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width,
+                                 KvType type) {
   const std::int64_t key_at = slot * width, value_at = (page_positions + slot) * width;
   switch (type) {
     case KvType::f32:

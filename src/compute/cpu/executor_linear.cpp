@@ -35,7 +35,8 @@ Tensor CpuExecutor::embed_sum(std::span<const Table> tables, std::span<const std
       for (std::size_t i = 0; i < row.size(); ++i) row[i] += scale * entry[i];
     }
     if (!addend.empty()) {
-      for (std::int64_t i = 0; i < y.columns; ++i) y.data[r * y.columns + i] += addend[static_cast<std::size_t>(r * y.columns + i)];
+      for (std::int64_t i = 0; i < y.columns; ++i)
+        y.data[r * y.columns + i] += addend[static_cast<std::size_t>(r * y.columns + i)];
     }
   }
   return y;

@@ -47,7 +47,11 @@ Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* 
     set_bias(matrix, float_values(*bias));
   }
   convs_.push_back(std::move(matrix));
-  return Conv{static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride,
+  return Conv{static_cast<int>(convs_.size()) - 1,
+              static_cast<int>(in),
+              static_cast<int>(out),
+              static_cast<int>(kernel),
+              stride,
               dilation};
 }
 
@@ -75,8 +79,8 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
     set_bias(matrix, repeated);
   }
   convs_.push_back(std::move(matrix));
-  return Conv{static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride,
-              1};
+  return Conv{
+      static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride, 1};
 }
 
 Result<Lstm> CpuExecutor::load_lstm(const TensorView& w_ih, const TensorView& w_hh, const TensorView& b_ih,

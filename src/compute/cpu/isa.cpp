@@ -24,8 +24,8 @@ Result<const Kernels*> choose_kernels(const std::string& name) {
   if (wanted.empty()) return &portable_kernels();
 #endif
   if (wanted == "avx2" || wanted == "avxvnni" || wanted == "avx512vnni" || wanted == "neon") {
-    return fail(ErrorCode::unsupported, "this machine cannot run the instruction set '{}'; leave CONTINUO_ISA unset to take the best it has",
-                wanted);
+    return fail(ErrorCode::unsupported,
+                "this machine cannot run the instruction set '{}'; leave CONTINUO_ISA unset to take the best it has", wanted);
   }
   return fail(ErrorCode::invalid_argument,
               "unknown instruction set '{}'; the choices are portable, avx2, avxvnni, avx512vnni, neon", wanted);

@@ -20,13 +20,13 @@ struct Gemm {
   const float* x;
   std::int64_t x_stride;
   const void* panels;
-  bool half;                 // panels hold f16 (else f32)
+  bool half;  // panels hold f16 (else f32)
   std::int64_t k;
-  std::int64_t n;            // output channels
+  std::int64_t n;  // output channels
   float* y;
   std::int64_t y_stride;
-  const float* bias;         // [panels * 16] or null
-  const float* residual;     // or null
+  const float* bias;      // [panels * 16] or null
+  const float* residual;  // or null
   std::int64_t residual_stride;
   Activation after;
 };
@@ -34,23 +34,22 @@ struct Gemm {
 /// One head of attention: keys and values of one sequence in runs of consecutive positions. A run holds keys
 /// [positions_a_run, width], values of the same shape, and for int8 the scales of both, [2, positions_a_run].
 struct Attend {
-  const float* q;            // [width]
+  const float* q;  // [width]
   float scale;
-  int width;                 // head width
+  int width;  // head width
   const std::byte* const* runs;
   int positions_a_run;
-  std::int64_t positions;    // how many in all; > 0
+  std::int64_t positions;  // how many in all; > 0
   KvType type;
-  float* scores;             // scratch, [positions]
-  float* out;                // [width]
-  const float* bias;         // added to the scaled scores, or null
+  float* scores;      // scratch, [positions]
+  float* out;         // [width]
+  const float* bias;  // added to the scaled scores, or null
 };
 
 struct Kernels {
   const char* name;
-  bool half_panels;          // whether gemm can read f16 (else they are expanded at load)
-  void (*gemm)(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
-               std::int64_t panel_end);
+  bool half_panels;  // whether gemm can read f16 (else they are expanded at load)
+  void (*gemm)(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end);
   void (*attend)(const Attend& task);
   void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y);
   void (*rms_norm)(const float* x, const float* gain, float epsilon, std::int64_t width, float* y);

@@ -6,7 +6,8 @@
 
 namespace continuo::compute::cpu {
 const Kernels& avx512_kernels() {
-  static constexpr Kernels table{"avx512vnni", true, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, float_to_half, float_to_int8, &quant_table};
+  static constexpr Kernels table{"avx512vnni", true,      gemm,          attend,        layer_norm,  rms_norm,
+                                 activate,     lstm_cell, float_to_half, float_to_int8, &quant_table};
   return table;
 }
 }  // namespace continuo::compute::cpu

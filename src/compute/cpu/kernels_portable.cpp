@@ -13,8 +13,7 @@ float apply_activation(Activation activation, float x) {
     case Activation::none: return x;
     case Activation::relu: return x > 0.0F ? x : 0.0F;
     case Activation::gelu_erf: return 0.5F * x * (1.0F + std::erf(x * 0.70710678118654752F));
-    case Activation::gelu_tanh:
-      return 0.5F * x * (1.0F + std::tanh(0.79788456080286536F * (x + 0.044715F * x * x * x)));
+    case Activation::gelu_tanh: return 0.5F * x * (1.0F + std::tanh(0.79788456080286536F * (x + 0.044715F * x * x * x)));
     case Activation::elu: return x > 0.0F ? x : std::expm1(x);
   }
   return x;
@@ -142,7 +141,8 @@ float to_int8(const float* x, std::int64_t count, std::int8_t* y) {
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable", false, gemm, attend, layer_norm, rms_norm, activate, lstm_cell, to_half, to_int8, &quant};
+  static const Kernels table{"portable", false,     gemm,    attend,  layer_norm, rms_norm,
+                             activate,   lstm_cell, to_half, to_int8, &quant};
   return table;
 }
 

@@ -115,8 +115,7 @@ Floats apply(Activation activation, Floats x) {
     case Activation::none: return x;
     case Activation::relu: return x > 0.0F ? x : all(0.0F);
     case Activation::gelu_erf: return gelu(x);
-    case Activation::gelu_tanh:
-      return 0.5F * x * (1.0F + hyperbolic_tangent(0.79788456080286536F * (x + 0.044715F * x * x * x)));
+    case Activation::gelu_tanh: return 0.5F * x * (1.0F + hyperbolic_tangent(0.79788456080286536F * (x + 0.044715F * x * x * x)));
     case Activation::elu: return x > 0.0F ? x : exponential(x) - 1.0F;
   }
   return x;
@@ -178,8 +177,7 @@ constexpr int tall = 6, tall_panels = 1, panels_of_1 = 4, panels_of_2 = 2, panel
 #endif
 
 template <bool half>
-void gemm_rows(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
-               std::int64_t panel_end) {
+void gemm_rows(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
   std::int64_t row = row_begin;
   // Tall tiles walk rows inside a group of panels, so that the group's weights stay in the cache.
   if (const std::int64_t rows = (row_end - row) / tall * tall; rows > 0) {
@@ -245,7 +243,8 @@ void attend_to(const Attend& task) {
   }
   const float scale = 1.0F / sum;
   if constexpr (type == KvType::int8) {
-    for (std::int64_t p = 0; p < task.positions; ++p) task.scores[p] *= scales_of(task.runs[p / run_length], 1, task)[p % run_length];
+    for (std::int64_t p = 0; p < task.positions; ++p)
+      task.scores[p] *= scales_of(task.runs[p / run_length], 1, task)[p % run_length];
   }
   for (std::int64_t i = 0; i < whole; i += lanes) {
     Floats mix = all(0.0F);
@@ -314,8 +313,8 @@ void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidde
   std::int64_t i = 0;
   for (; i + lanes <= width; i += lanes) {
     Floats state = load(cell + i);
-    store(hidden + i, step(load(gates + i), load(gates + width + i), load(gates + 2 * width + i), load(gates + 3 * width + i),
-                           state));
+    store(hidden + i,
+          step(load(gates + i), load(gates + width + i), load(gates + 2 * width + i), load(gates + 3 * width + i), state));
     store(cell + i, state);
   }
   for (; i < width; ++i) {

@@ -71,7 +71,8 @@ PackedMatrix pack_blocks(std::span<const TensorView> weights, const QuantKernels
         const std::int64_t at = o / panel_width * blocks + b;
         const Place place{matrix.panels.data() + at * payload_bytes(matrix.quant),
                           reinterpret_cast<std::uint16_t*>(matrix.scales.data()) + at * panel_width,
-                          reinterpret_cast<float*>(matrix.scales.data()) + at * 2 * panel_width, static_cast<int>(o % panel_width)};
+                          reinterpret_cast<float*>(matrix.scales.data()) + at * 2 * panel_width,
+                          static_cast<int>(o % panel_width)};
         switch (matrix.quant) {
           case QuantKind::q8: put_q8(row + b * 34, kernels.q8_group, place); break;
           case QuantKind::q4: {

@@ -52,7 +52,8 @@ void gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, s
           for (int i = 0; i < quant_block; ++i) product += x[i] * weight_at(task.kind, payload, i, lane);
           if (task.kind == QuantKind::q4_min) {
             const float* scales = task.scales_f32 + at * 2 * panel_width;
-            sums[lane] += x_scale * (scales[lane] * static_cast<float>(product) - scales[panel_width + lane] * static_cast<float>(x_sum));
+            sums[lane] +=
+                x_scale * (scales[lane] * static_cast<float>(product) - scales[panel_width + lane] * static_cast<float>(x_sum));
           } else {
             if (task.kind == QuantKind::q4) product -= 8 * x_sum;
             sums[lane] += half_to_float(task.scales[at * panel_width + lane]) * x_scale * static_cast<float>(product);

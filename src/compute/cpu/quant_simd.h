@@ -16,7 +16,8 @@ void finish_lanes(const QuantGemm& task, std::int64_t row, std::int64_t panel, c
       if (residual != nullptr) value += load(residual);
       store(y, value);
     } else {
-      for (int lane = 0; lane < lanes && column + lane < task.n; ++lane) y[lane] = value[lane] + (residual == nullptr ? 0.0F : residual[lane]);
+      for (int lane = 0; lane < lanes && column + lane < task.n; ++lane)
+        y[lane] = value[lane] + (residual == nullptr ? 0.0F : residual[lane]);
     }
   }
 }
@@ -36,8 +37,8 @@ Floats to_floats(Integers x) {
 
 constexpr int quant_rows = 8;
 
-/// `rows` rows by one panel. vpdpbusd multiplies four unsigned weights with four signed activations and adds them to each channel's
-/// integer sum, which starts at what the weights' offset costs.
+/// `rows` rows by one panel. vpdpbusd multiplies four unsigned weights with four signed activations and adds them to each
+/// channel's integer sum, which starts at what the weights' offset costs.
 template <int rows, QuantKind kind>
 void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
   constexpr int offset = kind == QuantKind::q8 ? 128 : kind == QuantKind::q4 ? 8 : 0;
@@ -55,7 +56,8 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
       for (int group = 0; group < 8; ++group) {
         const __m512i w = _mm512_loadu_si512(payload + group * 64);
         for (int r = 0; r < rows; ++r) {
-          product[r] = _mm512_dpbusd_epi32(product[r], w, _mm512_set1_epi32(four_bytes(x + r * x_stride + b * quant_block + group * 4)));
+          product[r] =
+              _mm512_dpbusd_epi32(product[r], w, _mm512_set1_epi32(four_bytes(x + r * x_stride + b * quant_block + group * 4)));
         }
       }
     } else {
@@ -162,7 +164,8 @@ constexpr int q8_group = 2, q8_bits = 16;
 #endif
 
 template <QuantKind kind>
-void quant_rows_of(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+void quant_rows_of(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+                   std::int64_t panel_end) {
   // Panels outside, rows inside: a panel's weights are fetched once and serve all rows from the cache.
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     std::int64_t row = row_begin;
@@ -182,7 +185,8 @@ void quant_rows_of(const QuantGemm& task, std::int64_t row_begin, std::int64_t r
   }
 }
 
-void quant_gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
+void quant_gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
+                std::int64_t panel_end) {
   switch (task.kind) {
     case QuantKind::q8: quant_rows_of<QuantKind::q8>(task, row_begin, row_end, panel_begin, panel_end); break;
     case QuantKind::q4: quant_rows_of<QuantKind::q4>(task, row_begin, row_end, panel_begin, panel_end); break;
@@ -210,10 +214,12 @@ void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, 
       total += rounded;
       if (bits == 8) {
         using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
-        *reinterpret_cast<Bytes*>(values + b * quant_block + i) = __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
+        *reinterpret_cast<Bytes*>(values + b * quant_block + i) =
+            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
       } else {
         using Words = std::int16_t __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-        *reinterpret_cast<Words*>(values + (b * quant_block + i) * 2) = __builtin_convertvector(__builtin_convertvector(rounded, Ints), Words);
+        *reinterpret_cast<Words*>(values + (b * quant_block + i) * 2) =
+            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Words);
       }
     }
     scales[b] = largest / limit;
