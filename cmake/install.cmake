@@ -2,8 +2,6 @@
 # licences. The program finds share/continuo/models by its place relative to bin/ (src/weights/installed.cpp), and lib/continuo by its
 # run path; so the tree works wherever it lies, and these two folders have fixed names.
 include(GNUInstallDirs)
-set(CMAKE_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS  # whatever the umask
-    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 install(TARGETS continuo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/models/demo.gguf DESTINATION share/continuo/models OPTIONAL)
@@ -28,7 +26,7 @@ CPU, without Python, and sends nothing anywhere. It also continues recordings,
 follows the melody of one, and converts and downloads published checkpoints.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/compress_docs.cmake)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/tidy_package.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_MAINTAINER "continuo authors")
 set(CPACK_DEBIAN_PACKAGE_SECTION sound)

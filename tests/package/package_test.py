@@ -103,7 +103,8 @@ class Package(Installed):
     @classmethod
     def make(cls, folder):
         config = os.path.join(BUILD, "CPackConfig.cmake")
-        subprocess.run(["cpack", "--config", config, "-B", folder], check=True, capture_output=True, timeout=TIMEOUT, cwd=folder)
+        subprocess.run(["cpack", "--config", config, "-B", folder], check=True, capture_output=True, timeout=TIMEOUT, cwd=folder,
+                       umask=0o077)
         packages = [name for name in os.listdir(folder) if name.endswith(".deb")]
         assert len(packages) == 1, packages
         cls.package = os.path.join(folder, packages[0])
@@ -118,6 +119,11 @@ class Package(Installed):
 
     def field(self, name):
         return subprocess.run(["dpkg-deb", "-f", self.package, name], check=True, capture_output=True, text=True).stdout.strip()
+
+    def test_everyone_may_read_it(self):
+        listing = subprocess.run(["dpkg-deb", "-c", self.package], check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in listing:
+            self.assertRegex(line, r"^(drwxr-xr-x|-rwxr-xr-x|-rw-r--r--) root/root ")
 
     def test_fields(self):
         version, architecture = self.field("Version"), self.field("Architecture")
