@@ -13,6 +13,11 @@ namespace {
 constexpr int spins = 2000;  // a few microseconds
 constexpr int yields = 200;  // then let others run before sleeping
 
+constexpr std::uint64_t open = std::uint64_t{1} << 31;  // of state_
+constexpr std::uint64_t inside = open - 1;
+
+std::uint64_t loop_of(std::uint64_t state) { return state >> 32; }
+
 void pause_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -31,25 +36,26 @@ ThreadPool::~ThreadPool() {
   {
     const std::lock_guard lock(mutex_);
     stop_.store(true);
-    epoch_.fetch_add(1);
+    state_.store((loop_of(state_.load()) + 1) << 32);
   }
   wake_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
 void ThreadPool::run(std::int64_t count, Function function, void* context) {
+  // Nobody is in a loop now, so what a loop consists of may change.
   function_ = function;
   context_ = context;
   count_ = count;
   next_.store(0, std::memory_order_relaxed);
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  epoch_.fetch_add(1);  // sequentially consistent, so that a worker going to sleep is seen in sleepers_ or sees the epoch
-  if (sleepers_.load() > 0) {
+  state_.store((loop_of(state_.load()) + 1) << 32 | open);  // sequentially consistent: a worker that goes to sleep is seen in
+  if (sleepers_.load() > 0) {                               // sleepers_, or sees the new loop
     { const std::lock_guard lock(mutex_); }
     wake_.notify_all();
   }
   work();
-  for (int spin = 0; busy_.load(std::memory_order_acquire) > 0; ++spin) {
+  state_.fetch_and(~open);
+  for (int spin = 0; (state_.load(std::memory_order_acquire) & inside) != 0; ++spin) {
     if (spin < spins) {
       pause_cpu();
     } else {
@@ -66,10 +72,11 @@ void ThreadPool::work() {
 }
 
 void ThreadPool::worker_loop() {
-  std::uint32_t seen = 0;
+  std::uint64_t seen = 0;
   for (;;) {
     int waited = 0;
-    while (epoch_.load(std::memory_order_acquire) == seen) {
+    std::uint64_t state = state_.load(std::memory_order_acquire);
+    while (loop_of(state) == seen) {
       ++waited;
       if (waited < spins) {
         pause_cpu();
@@ -78,14 +85,20 @@ void ThreadPool::worker_loop() {
       } else {
         std::unique_lock lock(mutex_);
         sleepers_.fetch_add(1);
-        wake_.wait(lock, [&] { return epoch_.load() != seen; });
+        wake_.wait(lock, [&] { return loop_of(state_.load()) != seen; });
         sleepers_.fetch_sub(1);
       }
+      state = state_.load(std::memory_order_acquire);
     }
-    seen = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
+    seen = loop_of(state);
+    bool entered = false;
+    while (!entered && loop_of(state) == seen && (state & open) != 0) {
+      entered = state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel, std::memory_order_acquire);
+    }
+    if (!entered) continue;  // too late: the others have done it all
     work();
-    busy_.fetch_sub(1, std::memory_order_release);
+    state_.fetch_sub(1, std::memory_order_release);
   }
 }
 

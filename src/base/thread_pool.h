@@ -1,5 +1,7 @@
 // A team of threads for short parallel loops. The caller is one of them. Between loops the others spin briefly (a decoding step
-// is hundreds of loops of some microseconds), then yield, then sleep: a pure spin stalls when the machine is busy.
+// is hundreds of loops of some microseconds), then yield, then sleep: a pure spin stalls when the machine is busy. A loop is open
+// while it has work left; a thread that the system has put aside misses it, and the caller does that work too: it waits only
+// for those that took some.
 #pragma once
 
 #include <atomic>
@@ -41,13 +43,13 @@ class ThreadPool {
   void worker_loop();
 
   std::vector<std::thread> workers_;
-  // The loop in progress; written by the caller before epoch_ announces it.
+  // The loop in progress; written by the caller before state_ announces it.
   Function function_ = nullptr;
   void* context_ = nullptr;
   std::int64_t count_ = 0;
   alignas(64) std::atomic<std::int64_t> next_{0};
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};
-  alignas(64) std::atomic<int> busy_{0};  // workers that have not finished the current loop
+  // The loop's number in the upper half; below it whether the loop is open, and how many workers are in it.
+  alignas(64) std::atomic<std::uint64_t> state_{0};
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
