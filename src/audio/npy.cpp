@@ -180,7 +180,9 @@ Result<NpyArray> decode_npy(std::span<const std::byte> bytes, const std::string&
   }
   const std::string& type = *header->descr;
   if (type != "<i8" && type != "<i4" && type != "<f4") {
-    return fail(ErrorCode::unsupported, "{}: element type {}; int64, int32 and float32 (little endian) can be read", name, type);
+    // {:?} escapes what a terminal should not see.
+    return fail(ErrorCode::unsupported, "{}: element type {:?}; int64, int32 and float32 (little endian) can be read", name,
+                std::string_view(type).substr(0, 32));
   }
   const auto data = bytes.subspan(start + length);
   const std::size_t element_size = type == "<i8" ? 8 : 4;

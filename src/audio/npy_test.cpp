@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "audio/bytes.h"
@@ -79,6 +80,13 @@ TEST(Npy, RefusesWhatItCannotRead) {
   EXPECT_TRUE(refused("{'descr': '<i8', 'fortran_order': False, 'shape': (), }", 8, 3));
   EXPECT_TRUE(refused("", 0));
   EXPECT_TRUE(refused(std::string(70'000, ' '), 0, 2));
+}
+
+TEST(Npy, AStrangeTypeIsEscapedInTheMessage) {
+  const auto array = decode_npy(file_with("{'descr': '\x1b[2J\x9A', 'fortran_order': False, 'shape': (2,), }", 16), "x");
+  ASSERT_FALSE(array.has_value());
+  const std::string& message = array.error().message;
+  EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;
 }
 
 TEST(Npy, RefusesEveryTruncation) {

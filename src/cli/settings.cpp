@@ -6,13 +6,14 @@
 #include <array>
 
 #include "base/file.h"
+#include "weights/text_check.h"
 
 namespace continuo::cli {
 
 namespace {
 
 constexpr std::array<std::string_view, 6> names{"threads", "memory", "models", "host", "port", "api_key_file"};
-constexpr std::size_t max_config_bytes = 65'536;
+constexpr std::size_t max_config_bytes = 16'384;  // toml++ recurses once for each dot of "a.a.a.a = 1"
 
 std::string environment_name(std::string_view name) {
   std::string upper = "CONTINUO_";
@@ -45,13 +46,14 @@ Result<Settings> Settings::load(const Environment& environment) {
     try {
       if (text) table = toml::parse(*text, path);
     } catch (const toml::parse_error& error) {
-      return fail(ErrorCode::corrupt_file, "{}, line {}: {}", path, error.source().begin.line, error.description());
+      return fail(ErrorCode::corrupt_file, "{}, line {}: {}", path, error.source().begin.line,
+                  weights::printable(error.description(), 400));
     }
     for (const auto& [key, node] : table) {
       const std::string origin = fmt::format("{}, line {}", path, key.source().begin.line);
       if (std::find(names.begin(), names.end(), key.str()) == names.end()) {
-        return fail(ErrorCode::corrupt_file, "{}: there is no setting '{}'; the settings are {}", origin, key.str(),
-                    fmt::join(names, ", "));
+        return fail(ErrorCode::corrupt_file, "{}: there is no setting '{}'; the settings are {}", origin,
+                    weights::printable(key.str()), fmt::join(names, ", "));
       }
       CONTINUO_TRY(Setting setting, setting_from(node, key.str(), origin));
       settings.values_[std::string(key.str())] = std::move(setting);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -58,6 +59,16 @@ TEST_F(SettingsTest, MistakesNameTheLine) {
   }
   write("threads = 3\nthread = 4\n");
   EXPECT_NE(load().error().message.find("line 2"), std::string::npos);
+}
+
+TEST_F(SettingsTest, MessagesAreOneLineWhateverTheFileHolds) {
+  for (const char* text : {"\"a\\u001b[2J\\nb\" = 1\n", "threads = 1\x01\n"}) {
+    write(text);
+    const auto settings = load();
+    ASSERT_FALSE(settings.has_value()) << text;
+    const std::string& message = settings.error().message;
+    EXPECT_TRUE(std::none_of(message.begin(), message.end(), [](unsigned char c) { return c < ' '; })) << message;
+  }
 }
 
 TEST_F(SettingsTest, WhereTheFileLies) {

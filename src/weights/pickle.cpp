@@ -1,11 +1,14 @@
 #include "weights/pickle.h"
 
+#include <algorithm>
+
 #include "weights/pickle_machine.h"
 #include "weights/text_check.h"
 
 namespace continuo::weights {
 
 std::int64_t TorchTensor::elements() const {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the other sizes may be anything then
   std::int64_t product = 1;
   for (const std::int64_t size : shape) product *= size;
   return product;

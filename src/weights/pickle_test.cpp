@@ -94,6 +94,7 @@ TEST(Pickle, KnowsWhatIsContiguous) {
   EXPECT_TRUE(contiguous({2, 3}, {3, 1}));
   EXPECT_TRUE(contiguous({2, 1, 3}, {3, 99, 1}));  // the stride of a single step means nothing
   EXPECT_TRUE(contiguous({0, 3}, {7, 7}));
+  EXPECT_TRUE(contiguous({std::int64_t{1} << 62, 4, 0}, {7, 7, 7}));  // whose product must not be taken in this order
   EXPECT_FALSE(contiguous({3, 2}, {1, 3}));
   EXPECT_FALSE(contiguous({2, 3}, {4, 1}));
 }

@@ -1,0 +1,20 @@
+// Audio through FFmpeg's demuxers and decoders. They are not built with our sanitizers, which see what they write into our
+// buffers and nothing else. Does nothing where FFmpeg is missing.
+#include <cmath>
+
+#include "audio/media.h"
+#include "fuzz/fuzz_support.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace continuo;
+  const audio::MediaLimits limits{.seconds = 10.0, .samples = 1U << 20};
+  const auto sound = audio::decode_media(std::as_bytes(std::span(data, size)), "input", limits);
+  if (!sound) {
+    fuzz::check_refusal(sound.error());
+    return 0;
+  }
+  FUZZ_DEMAND(sound->channels == 1 || sound->channels == 2);
+  FUZZ_DEMAND(sound->sample_rate > 0 && sound->frames() > 0 && sound->samples.size() <= limits.samples);
+  for (const float value : sound->samples) FUZZ_DEMAND(std::isfinite(value));
+  return 0;
+}
