@@ -209,24 +209,47 @@ const float* scales_of(const std::byte* run, int which, const Attend& task) {
   return reinterpret_cast<const float*>(run + 2 * task.positions_a_run * task.width) + which * task.positions_a_run;
 }
 
+/// out[i] = sum over positions of weight x value, for `vectors` vectors of a value from element `first` on, all in registers.
+template <KvType type, int vectors>
+void mix_values(const Attend& task, std::int64_t first, float scale) {
+  Floats mix[vectors];
+  for (Floats& part : mix) part = all(0.0F);
+  const float* weight = task.scores;
+  const std::int64_t width = task.width, run_length = task.positions_a_run;
+  for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
+    const std::byte* run = task.runs[begin / run_length];
+    const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
+    std::int64_t at = run_length * width + first;
+    for (std::int64_t p = 0; p < count; ++p, at += width) {
+      const Floats w = all(*weight++);
+      for (int v = 0; v < vectors; ++v) mix[v] += w * load_kv<type>(run, at + v * lanes);
+    }
+  }
+  for (int v = 0; v < vectors; ++v) store(task.out + first + v * lanes, mix[v] * scale);
+}
+
 template <KvType type>
 void attend_to(const Attend& task) {
   const std::int64_t width = task.width;
   const std::int64_t whole = width / lanes * lanes;
   const std::int64_t run_length = task.positions_a_run;
   float top = -3.0e38F;
-  for (std::int64_t p = 0; p < task.positions; ++p) {
-    const std::byte* run = task.runs[p / run_length];
-    const std::int64_t key = (p % run_length) * width;
-    Floats sums = all(0.0F);
-    for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load_kv<type>(run, key + i);
-    float score = sum_of(sums);
-    for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * load_one<type>(run, key + i);
-    score *= task.scale;
-    if constexpr (type == KvType::int8) score *= scales_of(run, 0, task)[p % run_length];
-    if (task.bias != nullptr) score += task.bias[p];
-    task.scores[p] = score;
-    top = score > top ? score : top;
+  for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
+    const std::byte* run = task.runs[begin / run_length];
+    const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
+    float* scores = task.scores + begin;
+    for (std::int64_t p = 0; p < count; ++p) {
+      const std::int64_t key = p * width;
+      Floats sums = all(0.0F);
+      for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load_kv<type>(run, key + i);
+      float score = sum_of(sums);
+      for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * load_one<type>(run, key + i);
+      score *= task.scale;
+      if constexpr (type == KvType::int8) score *= scales_of(run, 0, task)[p];
+      if (task.bias != nullptr) score += task.bias[begin + p];
+      scores[p] = score;
+      top = score > top ? score : top;
+    }
   }
   const std::int64_t whole_positions = task.positions / lanes * lanes;
   Floats sums = all(0.0F);
@@ -243,17 +266,16 @@ void attend_to(const Attend& task) {
   }
   const float scale = 1.0F / sum;
   if constexpr (type == KvType::int8) {
-    for (std::int64_t p = 0; p < task.positions; ++p)
-      task.scores[p] *= scales_of(task.runs[p / run_length], 1, task)[p % run_length];
-  }
-  for (std::int64_t i = 0; i < whole; i += lanes) {
-    Floats mix = all(0.0F);
-    for (std::int64_t p = 0; p < task.positions; ++p) {
-      mix += task.scores[p] * load_kv<type>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
+    for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
+      const float* scales = scales_of(task.runs[begin / run_length], 1, task);
+      const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
+      for (std::int64_t p = 0; p < count; ++p) task.scores[begin + p] *= scales[p];
     }
-    store(task.out + i, mix * scale);
   }
-  for (std::int64_t i = whole; i < width; ++i) {
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= whole; i += 4 * lanes) mix_values<type, 4>(task, i, scale);
+  for (; i < whole; i += lanes) mix_values<type, 1>(task, i, scale);
+  for (; i < width; ++i) {
     float mix = 0.0F;
     for (std::int64_t p = 0; p < task.positions; ++p) {
       mix += task.scores[p] * load_one<type>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
