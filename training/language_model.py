@@ -70,14 +70,16 @@ class LanguageModel(nn.Module):
         return torch.stack(losses)
 
 
-def corrupt(codes: Tensor, size: int, most: float) -> Tensor:
-    """Replace a share of the codes, drawn for each row up to `most` (for one row in eight: nearly all), by random ones.
+def corrupt(codes: Tensor, size: int, most: float, lost: float) -> Tensor:
+    """What the decoder is let see of the past: codes with flaws. codes [batch, 4, frames].
 
     A decoder that has only ever seen flawless history leans on it alone, and one unlucky sample derails
-    it for good; so it learns here to find its way back from the text and the position.
+    it for good; so it learns here to find its way back from the text and the position. A share of the
+    codes, drawn for each row up to `most` (nearly all with probability `lost`), becomes random.
     """
-    share = torch.rand(len(codes), 1, 1) * most
-    share = torch.where(torch.rand(len(codes), 1, 1) < 0.125, torch.full_like(share, 0.9), share)
+    rows = len(codes)
+    share = torch.rand(rows, 1, 1) * most
+    share = torch.where(torch.rand(rows, 1, 1) < lost, torch.full_like(share, 0.95), share)
     return torch.where(torch.rand(codes.shape) < share, torch.randint_like(codes, size), codes)
 
 

@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 import soundfile
 import torch
+from PIL import Image
 from transformers import AutoTokenizer, MusicgenForConditionalGeneration
 
 from . import measures
@@ -43,9 +44,10 @@ def spectrograms(path: Path, rows: list[tuple[str, np.ndarray]]) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=70)
     plt.close(figure)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=32).save(path, optimize=True)  # a third of the size
 
 
-def curves(path: Path, codec_log: Path, decoder_log: Path, lm_log: Path) -> None:
+def curves(path: Path, codec_log: Path, decoder_log: Path, lm_logs: list[Path]) -> None:
     """Loss curves against minutes of training."""
     read = lambda p: [json.loads(l) for l in p.read_text().splitlines()] if p.exists() else []
     figure, axes = plt.subplots(1, 3, figsize=(10, 2.8))
@@ -57,7 +59,11 @@ def curves(path: Path, codec_log: Path, decoder_log: Path, lm_log: Path) -> None
         axis.plot([offset + r["minutes"] for r in refine], [r[key] for r in refine], label="decoder only")
         axis.set_title({"log_mel": "codec, held-out log-mel L1", "si_sdr": "codec, held-out SI-SDR, dB"}[key], fontsize=8)
         axis.legend(fontsize=6)
-    lm = read(lm_log)
+    lm, offset = [], 0.0
+    for log in lm_logs:
+        stage = read(log)
+        lm += [r | {"minutes": offset + r["minutes"]} for r in stage]
+        offset = lm[-1]["minutes"] if stage else offset
     for book in range(4):
         line = axes[2].plot([r["minutes"] for r in lm], [r["held_out"][book] for r in lm], label=f"codebook {book}")
         axes[2].plot([r["minutes"] for r in lm], [r["train"][book] for r in lm], ":", color=line[0].get_color())
@@ -161,6 +167,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="the folder with the training logs; audio goes here too")
     parser.add_argument("--pictures", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", default=["curves", "codec", "prompts", "tempo"])
+    parser.add_argument("--stages", nargs="+", default=["lm", "lm_repertoire"], help="folders of the language model's logs")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--songs", type=int, default=16)
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--top-k", type=int)
@@ -168,7 +176,7 @@ def main() -> None:
     parser.add_argument("--guidance", type=float)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    torch.set_num_threads(2)
+    torch.set_num_threads(args.threads)
     options = {"top_k": args.top_k, "temperature": args.temperature, "guidance_scale": args.guidance}
     options = {k: v for k, v in options.items() if v is not None}
     args.pictures.mkdir(parents=True, exist_ok=True)
@@ -178,7 +186,7 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     bank, result = load_bank(args.bank), {}
     if "curves" in args.parts:
-        curves(args.pictures / "curves.png", args.work / "codec/log.jsonl", args.work / "decoder/log.jsonl", args.work / "lm/log.jsonl")
+        curves(args.pictures / "curves.png", args.work / "codec/log.jsonl", args.work / "decoder/log.jsonl", [args.work / f"{name}/log.jsonl" for name in args.stages])
     if "codec" in args.parts:
         result["codec"] = codec_report(model, bank, args.pictures, args.songs)
     if "prompts" in args.parts:

@@ -11,6 +11,7 @@ import math
 import pickle
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import sentencepiece
 import torch
 
 from .captions import caption
+from .composer import LEADS
 from .language_model import LanguageModel, corrupt
 from .threads import AdaptiveThreads
 
@@ -48,7 +50,13 @@ class Windows:
             bars = 1 if self.from_start else song.bars
             start = self.rng.randrange(bars) * song.style.beats * song.frames
             codes.append(loop[:, (start + np.arange(frames)) % loop.shape[1]].astype(np.int64))
-            texts.append(self.tokenizer.encode(caption(song, self.rng)) + [1])
+            if self.from_start and self.rng.random() < 0.65:
+                # In so small a set each lead, chord instrument and mood points at a few tempi; the text must not
+                # rely on that: style and bpm decide, the rest may be wrong.
+                song = replace(song, lead=self.rng.choice((*LEADS, None)), chord=self.rng.choice(song.style.chords),
+                               major=self.rng.random() < 0.5)  # fmt: skip
+            full = self.from_start and self.rng.random() < 0.5
+            texts.append(self.tokenizer.encode(caption(song, self.rng, full)) + [1])
         length = max(map(len, texts))
         ids = torch.tensor([t + [0] * (length - len(t)) for t in texts])
         return ids, (ids != 0).long(), torch.from_numpy(np.stack(codes))
@@ -105,6 +113,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--start", type=Path, help="a checkpoint to take the weights from (a second stage)")
     parser.add_argument("--corrupt", type=float, default=0.0, help="largest usual share of corrupted history")
+    parser.add_argument("--openings", type=int, default=0, help="rows of 24 frames beside each batch of windows")
     parser.add_argument("--from-start", action="store_true", help="windows begin on the loop's first bar only")
     parser.add_argument("--resume", action="store_true")
     args = parser.parse_args()
@@ -148,10 +157,17 @@ def main() -> None:
         ids, mask, codes = train.batch(args.batch * 3 // 2 if short else args.batch, 320 if short else FRAMES)
         kept = (torch.rand(len(ids)) > 0.1).long()
         with torch.autocast("cpu", torch.bfloat16):
-            loss = model(ids, mask, kept, codes, corrupt(codes, special, args.corrupt) if args.corrupt else None)
+            loss = model(ids, mask, kept, codes, corrupt(codes, special, args.corrupt, 0.1) if args.corrupt else None)
+        total = loss.mean()
+        if args.openings:
+            # The first half second of many songs: there the text alone decides, and later the history tells.
+            ids, mask, codes = train.batch(args.openings, 24)
+            kept = (torch.rand(len(ids)) > 0.05).long()
+            with torch.autocast("cpu", torch.bfloat16):
+                total = total + model(ids, mask, kept, codes, corrupt(codes, special, 0.2, 0.1)).mean()
         for optimiser in optimisers:
             optimiser.zero_grad()
-        loss.mean().backward()
+        total.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimiser in optimisers:
             optimiser.step()
