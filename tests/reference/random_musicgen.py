@@ -13,10 +13,10 @@ import transformers
 
 import checkpoint
 import spiece
-from shapes import SMALL, TINY
+from shapes import MEDIUM, SMALL, TINY
 from weights import random_model
 
-_SHAPES = {"small": SMALL, **TINY}
+_SHAPES = {"small": SMALL, "medium": MEDIUM, **TINY}
 
 
 def main() -> None:

@@ -115,4 +115,8 @@ SMALL = Shape(
                num_lstm_layers=2),
     decoder=dict(vocab_size=2048, hidden_size=1024, num_attention_heads=16, ffn_dim=4096, num_hidden_layers=24))
 
+# facebook/musicgen-medium: the same text encoder and codec.
+MEDIUM = replace(SMALL, name="medium", decoder=dict(vocab_size=2048, hidden_size=1536, num_attention_heads=24, ffn_dim=6144,
+                                                    num_hidden_layers=48))
+
 TINY = {shape.name: shape for shape in (TINY_A, TINY_B, TINY_C)}
