@@ -327,11 +327,17 @@ Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
   for (int r = 0; r < rows; ++r)
     batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().decoder.codebooks), 1);
-  executor_->take_linear_seconds();
-  Stopwatch watch;
-  executor_->begin_pass();
-  decoder_->step(batch, ids, *pool);
-  return StepTime{watch.seconds() * 1e3, executor_->take_linear_seconds() * 1e3};
+  // The first pass grows the arena and the table of positions, which a running piece pays once: take the fastest of several.
+  StepTime fastest;
+  for (int pass = 0; pass < 8; ++pass) {
+    executor_->take_linear_seconds();
+    const Stopwatch watch;
+    executor_->begin_pass();
+    decoder_->step(batch, ids, *pool);
+    const StepTime time{watch.seconds() * 1e3, executor_->take_linear_seconds() * 1e3};
+    if (pass == 0 || time.step_ms < fastest.step_ms) fastest = time;
+  }
+  return fastest;
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ class Engine {
   /// Codec encode. audio [samples, channels of the model] at the codec's rate -> codes [codebooks, ceil(samples / hop)].
   virtual Result<std::vector<std::int64_t>> encode_audio(std::span<const float> audio) = 0;
 
-  /// A step of the decoder alone for benchmarks: milliseconds for `rows` rows at `position` of random history.
+  /// A step of the decoder alone for benchmarks, the fastest of several warm ones: milliseconds for `rows` rows at `position` of
+  /// random history.
   struct StepTime {
     double step_ms = 0.0;
     double linear_ms = 0.0;

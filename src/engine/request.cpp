@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/engine.h"
-#include "text/tokenizer.h"
+#include "weights/text_check.h"
 
 namespace continuo::engine {
 
@@ -65,7 +65,7 @@ Status validate(const Request& request, const weights::ModelConfig& config) {
     return fail(ErrorCode::invalid_argument, "the prompt has {} bytes; at most {} are accepted", request.prompt.size(),
                 max_prompt_bytes);
   }
-  if (!text::is_utf8(request.prompt)) return fail(ErrorCode::invalid_argument, "the prompt is not valid UTF-8 text");
+  if (!weights::valid_utf8(request.prompt)) return fail(ErrorCode::invalid_argument, "the prompt is not valid UTF-8 text");
   if (request.take < 1) return fail(ErrorCode::invalid_argument, "takes are counted from 1");
   if (!std::isfinite(request.temperature) || request.temperature < 0.0F) {
     return fail(ErrorCode::invalid_argument, "a temperature of {} is not possible; give 0 (greedy) or more", request.temperature);

@@ -19,17 +19,6 @@ TEST(RelativeBucket, FollowsT5) {
   }
 }
 
-TEST(Utf8, AcceptsTextAndNothingElse) {
-  for (const char* good :
-       {"", "plain", "d\xC3\xA9j\xC3\xA0", "\xE9\x9F\xB3\xE4\xB9\x90", "\xF0\x9F\x8E\xB5", "\xF4\x8F\xBF\xBF"}) {
-    EXPECT_TRUE(is_utf8(good)) << good;
-  }
-  for (const char* bad :
-       {"\xFF", "\xC3", "a\xC3(", "\xC0\xAF", "\xE0\x80\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xF0\x9F\x8E", "\x80"}) {
-    EXPECT_FALSE(is_utf8(bad)) << bad;
-  }
-}
-
 TEST(Tokenizer, RefusesWhatIsNotAModel) {
   weights::TokenizerConfig config;
   config.model_proto = "this is no SentencePiece model";

@@ -21,7 +21,4 @@ class Tokenizer {
   virtual Result<std::vector<int>> encode(const std::string& prompt) const = 0;
 };
 
-/// Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates).
-bool is_utf8(const std::string& text);
-
 }  // namespace continuo::text
