@@ -111,11 +111,29 @@ Status measure_ends(engine::Engine& engine, Report& report) {
   return {};
 }
 
-void print_json(const Report& report) {
+std::vector<compute::OperatorTime> by_time(std::vector<compute::OperatorTime> operators) {
+  std::sort(operators.begin(), operators.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  return operators;
+}
+
+nlohmann::ordered_json json_of(const std::vector<compute::OperatorTime>& operators) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const compute::OperatorTime& entry : by_time(operators)) {
+    list.push_back({{"operator", entry.name},
+                    {"calls", entry.calls},
+                    {"ms", entry.seconds * 1e3},
+                    {"bytes", entry.bytes},
+                    {"multiply_adds", entry.multiply_adds}});
+  }
+  return list;
+}
+
+void print_json(const Report& report, bool profile) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const Step& step : report.steps) {
     steps.push_back(
         {{"rows", step.rows}, {"ms", step.time.step_ms}, {"linear_ms", step.time.linear_ms}, {"floor_ms", step.floor_ms}});
+    if (profile) steps.back()["profile"] = json_of(step.time.operators);
   }
   const nlohmann::ordered_json json{
       {"isa", report.isa},
@@ -131,13 +149,33 @@ void print_json(const Report& report) {
   std::printf("%s\n", json.dump().c_str());
 }
 
-void print_text(const Report& report, const Plan& plan, double frame_rate) {
+/// One step by operator. `of the floor`: how near an operator is to reading its bytes at the machine's bandwidth.
+void print_profile(const Step& step, double bandwidth_gbs) {
+  std::printf("\n  %d rows: operator            calls       ms   share   GB/s  of the floor   G multiply-adds/s\n", step.rows);
+  for (const compute::OperatorTime& entry : by_time(step.time.operators)) {
+    const double gbs = static_cast<double>(entry.bytes) / entry.seconds / 1e9;
+    std::printf("  %-26s%8lld%9.3f%7.1f%%", entry.name.c_str(), static_cast<long long>(entry.calls), entry.seconds * 1e3,
+                100.0 * entry.seconds * 1e3 / step.time.step_ms);
+    if (entry.bytes > 0) std::printf("%7.1f%13.0f%%", gbs, 100.0 * gbs / bandwidth_gbs);
+    if (entry.multiply_adds > 0) std::printf("%20.1f", static_cast<double>(entry.multiply_adds) / entry.seconds / 1e9);
+    std::printf("\n");
+  }
+  double counted = 0.0;
+  for (const compute::OperatorTime& entry : step.time.operators) counted += entry.seconds * 1e3;
+  std::printf("  %-26s%8s%9.3f%7.1f%%\n", "between operators", "", step.time.step_ms - counted,
+              100.0 * (step.time.step_ms - counted) / step.time.step_ms);
+}
+
+void print_text(const Report& report, const Plan& plan, double frame_rate, bool profile) {
   std::printf("%s, %d threads, memory read at %.1f GB/s\n", report.isa.c_str(), report.threads, report.bandwidth_gbs);
   std::printf("a step reads %s of weights, and %s of keys and values a row at position %d\n",
               human_bytes(report.weights_bytes).c_str(), human_bytes(report.kv_bytes_per_row).c_str(), plan.position);
   std::printf("\n  rows   ms a step   linear   floor   real time is %.1f ms\n", 1e3 / frame_rate);
   for (const Step& step : report.steps) {
     std::printf("%6d%12.2f%9.2f%8.2f\n", step.rows, step.time.step_ms, step.time.linear_ms, step.floor_ms);
+  }
+  if (profile) {
+    for (const Step& step : report.steps) print_profile(step, report.bandwidth_gbs);
   }
   std::printf("\ncodec decode %.3f s a second of audio, text of %d tokens %.1f ms, memory in use %s\n", report.decode_rtf,
               text_tokens, report.text_ms, human_bytes(report.rss_bytes).c_str());
@@ -172,9 +210,9 @@ Status run(const Arguments& arguments, const Context& context) {
   CONTINUO_CHECK(measure_ends(*engine, report));
   report.rss_bytes = resident_memory().value_or(0);
   if (arguments.has("json")) {
-    print_json(report);
+    print_json(report, arguments.has("profile"));
   } else {
-    print_text(report, plan, config.codec.frame_rate());
+    print_text(report, plan, config.codec.frame_rate(), arguments.has("profile"));
   }
   return {};
 }
@@ -189,6 +227,7 @@ Command bench_command() {
       {"--type", "TYPE", "type of the random weights (default f32)"},
       {"--rows", "2,4,8,16", "rows in a step; a clip with guidance has two"},
       {"--position", "N", "frames before the step (default 750)"},
+      {"--profile", "", "where a step's time goes, by operator, and how near each is to the memory's speed"},
       {"--json", "", "print one JSON object"},
       threads_option(),
       kv_option(),

@@ -106,7 +106,8 @@ TEST_P(Attention, CrossAndTheNullRow) {
   Numbers numbers(3);
   const int heads = 2, head_width = 10, width = heads * head_width;
   const auto short_kv = numbers.normal(3 * 2 * width), long_kv = numbers.normal(40 * 2 * width), q = numbers.normal(3 * width);
-  auto few = executor_->make_cross_kv(2, heads, head_width, 3), many = executor_->make_cross_kv(2, heads, head_width, 40);
+  auto few = executor_->make_cross_kv({2, heads, head_width}, KvType::f32, 3),
+       many = executor_->make_cross_kv({2, heads, head_width}, KvType::f32, 40);
   executor_->begin_pass();
   executor_->store_cross(*few, 1, executor_->write(short_kv, 3));
   executor_->store_cross(*many, 1, executor_->write(long_kv, 40));

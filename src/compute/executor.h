@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/network.h"
@@ -85,6 +86,16 @@ struct Row {
   const CrossKv* conditioning = nullptr;  // nullptr: the null row; its cross-attention output is zero
 };
 
+/// What the calls of one kind of operator took together.
+struct OperatorTime {
+  std::string name;  // and for products the shape
+  bool linear = false;
+  std::int64_t calls = 0;
+  double seconds = 0.0;
+  std::int64_t bytes = 0;          // weights, keys and values that had to be read
+  std::int64_t multiply_adds = 0;  // of the products
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -150,12 +161,12 @@ class Executor {
 
   virtual Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) = 0;
   /// Keys and values of one prompt for every layer, filled by store_cross.
-  virtual std::unique_ptr<CrossKv> make_cross_kv(int layers, int heads, int head_width, int tokens) = 0;
+  virtual std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) = 0;
   /// kv [tokens, 2 width]: all keys, then all values of a row.
   virtual void store_cross(CrossKv& cross, int layer, Tensor kv) = 0;
 
-  /// Seconds spent in linear layers since the last call.
-  virtual double take_linear_seconds() = 0;
+  /// Where the time went since the last call, an entry for each kind and shape of operator.
+  virtual std::vector<OperatorTime> take_profile() = 0;
 };
 
 struct CpuOptions {

@@ -138,7 +138,7 @@ Result<Texts> LocalEngine::encode_texts(std::span<const Request> requests, const
       text.projected.resize(static_cast<std::size_t>(projected.rows * projected.columns));
       executor_->read(projected, text.projected);
     } else {
-      text.cross = decoder_->condition(projected);
+      text.cross = decoder_->condition(projected, kv_type_);
     }
   }
   return texts;
@@ -322,20 +322,22 @@ Result<Engine::StepTime> LocalEngine::time_step(int rows, int position) {
   // Every other row is a null row, as with guidance; the others hear a text of 16 tokens.
   executor_->begin_pass();
   const std::vector<int> words(16, 3);
-  const auto cross = decoder_->has_prefix() ? nullptr : decoder_->condition(decoder_->project_text(text_->encode(words)));
+  const auto cross =
+      decoder_->has_prefix() ? nullptr : decoder_->condition(decoder_->project_text(text_->encode(words)), kv_type_);
   std::vector<compute::Row> batch;
   for (int r = 0; r < rows; ++r)
     batch.push_back({&sequences[static_cast<std::size_t>(r)], position, r % 2 == 0 ? cross.get() : nullptr});
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(rows) * static_cast<std::size_t>(config().decoder.codebooks), 1);
   // The first pass grows the arena and the table of positions, which a running piece pays once: take the fastest of several.
   StepTime fastest;
-  for (int pass = 0; pass < 8; ++pass) {
-    executor_->take_linear_seconds();
+  for (int pass = 0; pass < 12; ++pass) {
+    executor_->take_profile();
     const Stopwatch watch;
     executor_->begin_pass();
     decoder_->step(batch, ids, *pool);
-    const StepTime time{watch.seconds() * 1e3, executor_->take_linear_seconds() * 1e3};
-    if (pass == 0 || time.step_ms < fastest.step_ms) fastest = time;
+    StepTime time{watch.seconds() * 1e3, 0.0, executor_->take_profile()};
+    for (const compute::OperatorTime& entry : time.operators) time.linear_ms += entry.linear ? entry.seconds * 1e3 : 0.0;
+    if (pass == 0 || time.step_ms < fastest.step_ms) fastest = std::move(time);
   }
   return fastest;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compute/executor.h"
 #include "weights/tensor_source.h"
 
 namespace continuo::engine {
@@ -116,6 +117,7 @@ class Engine {
   struct StepTime {
     double step_ms = 0.0;
     double linear_ms = 0.0;
+    std::vector<compute::OperatorTime> operators;  // of that step
   };
   virtual Result<StepTime> time_step(int rows, int position) = 0;
   /// Bytes of weights that a step reads, and of K/V that a row reads at a position.

@@ -92,9 +92,9 @@ std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows
 
 Tensor MusicDecoder::project_text(Tensor text) { return has_projection_ ? executor_.linear(text_projection_, text) : text; }
 
-std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected) {
+std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected, compute::KvType type) {
   compute::Executor& ex = executor_;
-  auto cross = ex.make_cross_kv(config_.layers, config_.heads, config_.width / config_.heads, static_cast<int>(projected.rows));
+  auto cross = ex.make_cross_kv(kv_shape(), type, static_cast<int>(projected.rows));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     ex.store_cross(*cross, static_cast<int>(i), ex.linear(layers_[i].cross_kv, projected));  // [tokens, 2 d]
   }
@@ -144,7 +144,7 @@ Tensor MusicDecoder::step(std::span<const compute::Row> rows, std::span<const st
 }
 
 Result<std::unique_ptr<compute::KvPool>> MusicDecoder::make_kv_pool(compute::KvType type, int pages) {
-  return executor_.make_kv_pool({config_.layers, config_.heads, config_.width / config_.heads}, type, pages);
+  return executor_.make_kv_pool(kv_shape(), type, pages);
 }
 
 std::int64_t MusicDecoder::step_weight_bytes() const {

@@ -20,7 +20,7 @@ class MusicDecoder {
   /// T5's hidden state [tokens, text width] of the current pass, projected to the decoder's width [tokens, d].
   compute::Tensor project_text(compute::Tensor text);
   /// Cross-attention keys and values of one prompt from the projected text. Not for melody models.
-  std::unique_ptr<compute::CrossKv> condition(compute::Tensor projected);
+  std::unique_ptr<compute::CrossKv> condition(compute::Tensor projected, compute::KvType type);
 
   /// Whether the model hears its conditioning as a prefix.
   bool has_prefix() const { return melody_.bins > 0; }
@@ -55,6 +55,7 @@ class MusicDecoder {
   };
 
   MusicDecoder(const weights::DecoderConfig& config, compute::Executor& executor) : config_(config), executor_(executor) {}
+  compute::KvShape kv_shape() const { return {config_.layers, config_.heads, config_.width / config_.heads}; }
   Status load_layers(const weights::TensorSource& source);
   /// The sinusoidal embeddings of the rows' positions, [rows, d].
   std::vector<float> positions_of(std::span<const compute::Row> rows);

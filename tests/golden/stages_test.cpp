@@ -39,7 +39,7 @@ TEST_P(Golden, LogitsByTeacherForcing) {
     std::unique_ptr<compute::CrossKv> cross;
     if (!entry["text"].is_null()) {
       executor_->begin_pass();
-      cross = decoder->condition(decoder->project_text(encoder->encode(*engine->tokenize(entry["text"]))));
+      cross = decoder->condition(decoder->project_text(encoder->encode(*engine->tokenize(entry["text"]))), compute::KvType::f32);
     }
     const auto input = integers(entry["input_ids"]);  // [codebooks, steps]
     const std::size_t steps = input.size() / codebooks;

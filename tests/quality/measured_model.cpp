@@ -39,7 +39,7 @@ Result<MeasuredModel> MeasuredModel::open(const std::string& path, int threads) 
 Result<std::unique_ptr<compute::CrossKv>> MeasuredModel::condition(const std::string& prompt) {
   CONTINUO_TRY(const std::vector<int> ids, tokenizer_->encode(prompt));
   executor_->begin_pass();
-  return decoder_->condition(decoder_->project_text(encoder_->encode(ids)));
+  return decoder_->condition(decoder_->project_text(encoder_->encode(ids)), compute::KvType::f32);
 }
 
 std::vector<float> MeasuredModel::row_logits(const Piece& piece, const compute::CrossKv* conditioning, compute::KvPool& pool) {

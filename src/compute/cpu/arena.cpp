@@ -1,19 +1,30 @@
 #include "compute/cpu/arena.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 #include <new>
 
 namespace continuo::compute::cpu {
 
 namespace {
-constexpr std::align_val_t alignment{64};
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest_block = std::size_t{1} << 20;
 }  // namespace
 
-AlignedBytes::AlignedBytes(std::size_t size)
-    : data_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), alignment))), size_(size) {}
-
-void AlignedBytes::Free::operator()(std::byte* p) const { ::operator delete(p, alignment); }
+AlignedBytes::AlignedBytes(std::size_t size) : size_(size) {
+  const bool large = size >= 2 * huge_page;
+  const std::align_val_t aligned{large ? huge_page : alignment};
+  data_ = {static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), aligned)), FreeAligned{aligned}};
+#if defined(__linux__)
+  // Streams of weights, keys and values cross a small page every few hundred cycles; where the system allows it, large pages save
+  // those look-ups. Only whole ones: the rest would be memory that nobody uses.
+  if (large) madvise(data_.get(), size / huge_page * huge_page, MADV_HUGEPAGE);
+#endif
+}
 
 float* Arena::floats(std::int64_t count) {
   const std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;

@@ -5,9 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace continuo::compute::cpu {
+
+struct FreeAligned {
+  std::align_val_t alignment{64};
+  void operator()(std::byte* p) const { ::operator delete(p, alignment); }
+};
 
 /// Uninitialised memory on 64-byte borders.
 class AlignedBytes {
@@ -18,10 +24,7 @@ class AlignedBytes {
   std::size_t size() const { return size_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, Free> data_;
+  std::unique_ptr<std::byte, FreeAligned> data_;
   std::size_t size_ = 0;
 };
 

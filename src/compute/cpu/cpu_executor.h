@@ -8,39 +8,39 @@
 #include "compute/cpu/arena.h"
 #include "compute/cpu/kernels.h"
 #include "compute/cpu/packed_matrix.h"
+#include "compute/cpu/profile.h"
 #include "compute/executor.h"
 
 namespace continuo::compute::cpu {
 
-/// A page: for each layer and head a run of keys [page_positions, head_width], values of the same shape, and, if they are int8,
-/// the keys' and the values' scales [2, page_positions].
+/// A run for each layer, page and head, in this order: pages that follow each other are one stretch of memory in each layer.
 class CpuKvPool final : public KvPool {
  public:
   CpuKvPool(const KvShape& shape, KvType type, int pages);
   std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
   void fill_random(std::uint64_t seed) override;
-  KvType type() const { return type_; }
-  std::byte* run(int page, int layer, int head) const;
+  const KvLayout& layout() const { return layout_; }
+  /// The run of the layer's first head.
+  std::byte* run(int page, int layer) const;
 
  private:
-  KvType type_;
-  std::int64_t run_bytes_;
+  KvLayout layout_;
   AlignedBytes storage_;
 };
 
-/// For each layer and head, keys [tokens, head_width] then values.
+/// The same pages, one after the other, for the keys and values of one prompt.
 class CpuCrossKv final : public CrossKv {
  public:
-  CpuCrossKv(int layers, int heads, int head_width, int tokens);
+  CpuCrossKv(const KvShape& shape, KvType type, int tokens);
   std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
-  std::byte* run(int layer, int head) const;
+  const KvLayout& layout() const { return layout_; }
+  std::byte* run(int page, int layer) const;
   int tokens() const { return tokens_; }
-  int heads() const { return heads_; }
-  int head_width() const { return head_width_; }
+  int heads() const { return shape_.heads; }
 
  private:
-  int heads_;
-  int head_width_;
+  KvShape shape_;
+  KvLayout layout_;
   int tokens_;
   AlignedBytes storage_;
 };
@@ -81,9 +81,9 @@ class CpuExecutor final : public Executor {
   Tensor lstm(const Lstm& lstm, Tensor x) override;
 
   Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) override;
-  std::unique_ptr<CrossKv> make_cross_kv(int layers, int heads, int head_width, int tokens) override;
+  std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) override;
   void store_cross(CrossKv& cross, int layer, Tensor kv) override;
-  double take_linear_seconds() override;
+  std::vector<OperatorTime> take_profile() override { return profile_.take(); }
 
  private:
   struct NormWeights {
@@ -106,8 +106,16 @@ class CpuExecutor final : public Executor {
   template <class Body>
   void share(const PackedMatrix& matrix, std::int64_t rows, Body&& body);
   Tensor multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual);
-  /// Writes one position of one head into its run.
-  void store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width, KvType type);
+  /// Writes one position of all heads: key and value [heads, width].
+  void store_position(const KvLayout& layout, int heads, std::byte* run, std::int64_t slot, const float* key, const float* value);
+  /// What one row of an attention hears: pages of one sequence or prompt; none: its result is zero.
+  struct Heard {
+    const KvLayout* layout = nullptr;
+    const std::byte* const* runs = nullptr;  // one for each page
+    int positions = 0;
+  };
+  /// q [rows] of `columns`, `q_stride` apart -> [rows, columns]
+  Tensor attend_rows(const float* q, std::int64_t q_stride, std::int64_t columns, int heads, std::span<const Heard> heard);
   /// x continued by the padding, with an activation applied, in arena memory: [left + time + right, columns].
   Tensor padded(Tensor x, const Padding& padding, Activation activation);
 
@@ -119,7 +127,9 @@ class CpuExecutor final : public Executor {
   std::vector<TensorView> tables_;  // rows are read where they lie: few are touched
   std::vector<PackedMatrix> convs_;
   std::vector<LstmWeights> lstms_;
-  double linear_seconds_ = 0.0;
+  std::vector<const std::byte*> runs_;  // of the attention in progress
+  std::vector<Heard> heard_;
+  Profile profile_;
 };
 
 }  // namespace continuo::compute::cpu

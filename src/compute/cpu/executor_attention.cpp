@@ -1,8 +1,8 @@
-// Keys and values, and the three kinds of attention. A head of a row is one task; its result does not depend on the others.
+// Keys and values, and the three kinds of attention.
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <vector>
+#include <cstring>
 
 #include "base/half.h"
 #include "compute/cpu/cpu_executor.h"
@@ -11,83 +11,104 @@ namespace continuo::compute::cpu {
 
 namespace {
 
-std::int64_t run_bytes_of(const KvShape& shape, KvType type) {
-  const std::int64_t elements = std::int64_t{2} * page_positions * shape.head_width;
-  switch (type) {
-    case KvType::f32: return elements * 4;
-    case KvType::f16: return elements * 2;
-    case KvType::int8: return elements + 2 * page_positions * static_cast<std::int64_t>(sizeof(float));
-  }
-  return 0;
+constexpr int least_heads = 4;  // of a task; fewer are not worth the hand-over
+
+std::size_t storage_bytes(const KvShape& shape, const KvLayout& layout, int pages) {
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) *
+         static_cast<std::size_t>(layout.run_bytes);
 }
 
 }  // namespace
 
 CpuKvPool::CpuKvPool(const KvShape& shape, KvType type, int pages)
-    : KvPool(shape, pages),
-      type_(type),
-      run_bytes_(run_bytes_of(shape, type)),
-      storage_(static_cast<std::size_t>(pages) * static_cast<std::size_t>(shape.layers * shape.heads) *
-               static_cast<std::size_t>(run_bytes_)) {}
+    : KvPool(shape, pages), layout_(type, shape.head_width), storage_(storage_bytes(shape, layout_, pages)) {}
 
 void CpuKvPool::fill_random(std::uint64_t seed) {
   const auto next = [&seed] {
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;  // Knuth's linear congruential generator: good enough here
-    return static_cast<float>(static_cast<std::int32_t>(seed >> 32)) * 0x1.0p-31F;
+    return static_cast<std::int32_t>(seed >> 32);
   };
-  const std::int64_t elements = std::int64_t{2} * page_positions * shape().head_width;
-  for (std::byte* at = storage_.data(); at < storage_.data() + storage_.size(); at += run_bytes_) {
-    for (std::int64_t i = 0; i < elements; ++i) {
-      switch (type_) {
-        case KvType::f32: reinterpret_cast<float*>(at)[i] = next(); break;
-        case KvType::f16: reinterpret_cast<std::uint16_t*>(at)[i] = continuo::float_to_half(next()); break;
-        case KvType::int8: at[i] = static_cast<std::byte>(static_cast<std::int8_t>(127.0F * next())); break;
+  const auto next_float = [&next] { return static_cast<float>(next()) * 0x1.0p-31F; };
+  for (std::byte* at = storage_.data(); at < storage_.data() + storage_.size(); at += layout_.run_bytes) {
+    for (std::int64_t i = 0; i < layout_.scales_at / layout_.element_bytes; ++i) {
+      switch (layout_.type) {
+        case KvType::f32: reinterpret_cast<float*>(at)[i] = next_float(); break;
+        case KvType::f16: reinterpret_cast<std::uint16_t*>(at)[i] = continuo::float_to_half(next_float()); break;
+        case KvType::int8: at[i] = static_cast<std::byte>(next() >> 16); break;
       }
     }
-    for (std::int64_t p = 0; type_ == KvType::int8 && p < 2 * page_positions; ++p)
-      reinterpret_cast<float*>(at + elements)[p] = 1.0F / 127.0F;
+    for (std::int64_t p = 0; layout_.type == KvType::int8 && p < 2 * page_positions; ++p)
+      reinterpret_cast<float*>(at + layout_.scales_at)[p] = 1.0F / 127.0F;
   }
 }
 
-std::byte* CpuKvPool::run(int page, int layer, int head) const {
-  return storage_.data() + ((static_cast<std::int64_t>(page) * shape().layers + layer) * shape().heads + head) * run_bytes_;
+std::byte* CpuKvPool::run(int page, int layer) const {
+  return storage_.data() + (static_cast<std::int64_t>(layer) * pages() + page) * shape().heads * layout_.run_bytes;
 }
 
-CpuCrossKv::CpuCrossKv(int layers, int heads, int head_width, int tokens)
-    : heads_(heads),
-      head_width_(head_width),
+CpuCrossKv::CpuCrossKv(const KvShape& shape, KvType type, int tokens)
+    : shape_(shape),
+      layout_(type, shape.head_width),
       tokens_(tokens),
-      storage_(static_cast<std::size_t>(layers) * static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_width) *
-               static_cast<std::size_t>(tokens) * 2 * sizeof(float)) {}
+      storage_(storage_bytes(shape, layout_, KvPool::pages_for(tokens))) {}
 
-std::byte* CpuCrossKv::run(int layer, int head) const {
-  const std::int64_t index = static_cast<std::int64_t>(layer) * heads_ + head;
-  return storage_.data() + index * 2 * tokens_ * head_width_ * static_cast<std::int64_t>(sizeof(float));
+std::byte* CpuCrossKv::run(int page, int layer) const {
+  return storage_.data() +
+         (static_cast<std::int64_t>(layer) * KvPool::pages_for(tokens_) + page) * shape_.heads * layout_.run_bytes;
 }
 
 Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, KvType type, int pages) {
   return std::make_unique<CpuKvPool>(shape, type, pages);
 }
 
-std::unique_ptr<CrossKv> CpuExecutor::make_cross_kv(int layers, int heads, int head_width, int tokens) {
-  return std::make_unique<CpuCrossKv>(layers, heads, head_width, tokens);
+std::unique_ptr<CrossKv> CpuExecutor::make_cross_kv(const KvShape& shape, KvType type, int tokens) {
+  return std::make_unique<CpuCrossKv>(shape, type, tokens);
 }
 
-void CpuExecutor::store_cross(CrossKv& cross, int layer, Tensor kv) {
-  auto& mine = static_cast<CpuCrossKv&>(cross);
-  const std::int64_t head_width = mine.head_width(), width = mine.heads() * head_width;
-  assert(kv.columns == 2 * width && kv.rows == mine.tokens());
-  for (int head = 0; head < mine.heads(); ++head) {
-    auto* run = reinterpret_cast<float*>(mine.run(layer, head));
-    for (std::int64_t t = 0; t < kv.rows; ++t) {
-      const float* row = kv.data + t * kv.columns + head * head_width;
-      std::copy(row, row + head_width, run + t * head_width);
-      std::copy(row + width, row + width + head_width, run + (kv.rows + t) * head_width);
+void CpuExecutor::store_position(const KvLayout& layout, int heads, std::byte* run, std::int64_t slot, const float* key,
+                                 const float* value) {
+  const int width = layout.width;
+  std::int8_t* whole = reinterpret_cast<std::int8_t*>(arena_.floats((width + 3) / 4));
+  for (int head = 0; head < heads; ++head, run += layout.run_bytes, key += width, value += width) {
+    switch (layout.type) {
+      case KvType::f32:
+        for (int i = 0; i < width; ++i) std::memcpy(run + layout.key_at(slot, i), key + i, sizeof(float));
+        std::copy(value, value + width, reinterpret_cast<float*>(run + layout.value_at(slot, 0)));
+        break;
+      case KvType::f16: {
+        auto* halves = reinterpret_cast<std::uint16_t*>(run + layout.value_at(slot, 0));
+        kernels_.float_to_half(key, width, halves);  // by way of the value's place
+        for (int i = 0; i < width; ++i) std::memcpy(run + layout.key_at(slot, i), halves + i, sizeof(std::uint16_t));
+        kernels_.float_to_half(value, width, halves);
+        break;
+      }
+      case KvType::int8: {
+        auto* scales = reinterpret_cast<float*>(run + layout.scales_at);
+        scales[slot] = kernels_.float_to_int8(key, width, whole);
+        for (int i = 0; i < width; ++i) run[layout.key_at(slot, i)] = static_cast<std::byte>(whole[i] + 128);
+        scales[page_positions + slot] = kernels_.float_to_int8(value, width, whole);
+        for (int i = 0; i < width; ++i) run[layout.value_at(slot, i)] = static_cast<std::byte>(whole[i]);
+        break;
+      }
     }
   }
 }
 
+void CpuExecutor::store_cross(CrossKv& cross, int layer, Tensor kv) {
+  const Profile::Timed timed(profile_, "store cross");
+  auto& mine = static_cast<CpuCrossKv&>(cross);
+  const std::int64_t width = mine.heads() * mine.layout().width;
+  assert(kv.columns == 2 * width && kv.rows == mine.tokens());
+  for (std::int64_t t = 0; t < kv.rows; ++t) {
+    const float* key = kv.data + t * kv.columns;
+    store_position(mine.layout(), mine.heads(), mine.run(static_cast<int>(t / page_positions), layer), t % page_positions, key,
+                   key + width);
+  }
+}
+
 Tensor CpuExecutor::encoder_attention(Tensor qkv, int heads, float scale, std::span<const float> bias) {
+  Profile::Timed timed(profile_, "encoder attention");
+  timed.add(0, 2 * qkv.rows * qkv.rows * qkv.columns / 3);
   const std::int64_t tokens = qkv.rows, width = qkv.columns / 3, head_width = width / heads;
   Tensor y = make(tokens, width);
   const std::int64_t block = 32;  // queries a task
@@ -104,14 +125,13 @@ Tensor CpuExecutor::encoder_attention(Tensor qkv, int heads, float scale, std::s
   });
   pool_.parallel_for(heads * blocks, [&](std::int64_t task) {
     const std::int64_t head = task / blocks;
-    const auto* run = reinterpret_cast<const std::byte*>(gathered + head * 2 * tokens * head_width);
     for (std::int64_t query = task % blocks * block; query < std::min(tokens, (task % blocks + 1) * block); ++query) {
       Attend attend{};
       attend.q = qkv.data + query * qkv.columns + head * head_width;
       attend.scale = scale;
       attend.width = static_cast<int>(head_width);
-      attend.runs = &run;
-      attend.positions_a_run = static_cast<int>(tokens);
+      attend.keys = gathered + head * 2 * tokens * head_width;
+      attend.values = attend.keys + tokens * head_width;
       attend.positions = tokens;
       attend.scores = scores + task * tokens;
       attend.out = y.data + query * width + head * head_width;
@@ -122,104 +142,113 @@ Tensor CpuExecutor::encoder_attention(Tensor qkv, int heads, float scale, std::s
   return y;
 }
 
-void CpuExecutor::store_position(std::byte* run, std::int64_t slot, const float* key, const float* value, std::int64_t width,
-                                 KvType type) {
-  const std::int64_t key_at = slot * width, value_at = (page_positions + slot) * width;
-  switch (type) {
-    case KvType::f32:
-      std::copy(key, key + width, reinterpret_cast<float*>(run) + key_at);
-      std::copy(value, value + width, reinterpret_cast<float*>(run) + value_at);
-      break;
-    case KvType::f16:
-      kernels_.float_to_half(key, width, reinterpret_cast<std::uint16_t*>(run) + key_at);
-      kernels_.float_to_half(value, width, reinterpret_cast<std::uint16_t*>(run) + value_at);
-      break;
-    case KvType::int8: {
-      auto* scales = reinterpret_cast<float*>(run + 2 * page_positions * width);
-      scales[slot] = kernels_.float_to_int8(key, width, reinterpret_cast<std::int8_t*>(run) + key_at);
-      scales[page_positions + slot] = kernels_.float_to_int8(value, width, reinterpret_cast<std::int8_t*>(run) + value_at);
-      break;
+Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int64_t columns, int heads,
+                                std::span<const Heard> heard) {
+  const auto rows = static_cast<std::int64_t>(heard.size());
+  Tensor y = make(rows, columns);
+  const int head_width = static_cast<int>(columns / heads);
+  const KvLayout widest(KvType::f32, head_width);
+  const std::int64_t state_floats = attend_header + 2 * std::int64_t{widest.padded};
+  int longest = 0;
+  for (const Heard& row : heard) longest = std::max(longest, row.positions);
+  const std::int64_t parts = (longest + part_positions - 1) / part_positions;
+  // A task reads best when its heads are all there are, one stretch of memory; few tasks are split into groups of heads until
+  // there is work for all threads.
+  const std::int64_t wanted = (2 * pool_.threads() + rows * parts - 1) / std::max<std::int64_t>(rows * parts, 1);
+  const auto heads_a_task = static_cast<int>(std::max<std::int64_t>(least_heads, (heads + wanted - 1) / wanted));
+  const std::int64_t groups = (heads + heads_a_task - 1) / heads_a_task;
+  float* states = arena_.floats(rows * parts * heads * state_floats);
+  pool_.parallel_for(rows * parts * groups, [&](std::int64_t task) {
+    const std::int64_t r = task / (parts * groups), part = task / groups % parts;
+    const int head = static_cast<int>(task % groups) * heads_a_task;
+    const Heard& row = heard[static_cast<std::size_t>(r)];
+    const int begin = static_cast<int>(part) * part_positions;
+    if (begin >= row.positions) return;
+    const std::byte* runs[part_positions / page_positions];
+    const int positions = std::min(part_positions, row.positions - begin);
+    for (int p = 0; p < KvPool::pages_for(positions); ++p)
+      runs[p] = row.runs[begin / page_positions + p] + head * row.layout->run_bytes;
+    AttendPages attend{};
+    attend.layout = *row.layout;
+    attend.heads = std::min(heads_a_task, heads - head);
+    attend.q = q + r * q_stride + static_cast<std::int64_t>(head) * head_width;
+    attend.scale = 1.0F / std::sqrt(static_cast<float>(head_width));
+    attend.runs = runs;
+    attend.positions = positions;
+    attend.state_floats = state_floats;
+    attend.states = states + ((r * parts + part) * heads + head) * state_floats;
+    kernels_.attend_pages(attend);
+  });
+  const std::int64_t rows_a_task = 16;
+  pool_.parallel_for((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    for (std::int64_t r = task * rows_a_task; r < std::min(rows, (task + 1) * rows_a_task); ++r) {
+      const Heard& row = heard[static_cast<std::size_t>(r)];
+      float* out = y.data + r * columns;
+      if (row.positions == 0) {
+        std::fill(out, out + columns, 0.0F);
+        continue;
+      }
+      for (int head = 0; head < heads; ++head) {
+        join_parts(states + (r * parts * heads + head) * state_floats, (row.positions + part_positions - 1) / part_positions,
+                   heads * state_floats, head_width, out + static_cast<std::int64_t>(head) * head_width);
+      }
     }
-  }
+  });
+  return y;
 }
 
 Tensor CpuExecutor::self_attention(Tensor qkv, KvPool& pool, int layer, std::span<const Row> rows) {
+  Profile::Timed timed(profile_, "self attention");
   auto& kv = static_cast<CpuKvPool&>(pool);
-  const std::int64_t heads = kv.shape().heads, head_width = kv.shape().head_width, width = heads * head_width;
+  const int heads = kv.shape().heads;
+  const std::int64_t width = std::int64_t{heads} * kv.shape().head_width;
   assert(qkv.columns == 3 * width && qkv.rows == static_cast<std::int64_t>(rows.size()));
+  std::size_t pages = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Row& row = rows[r];
     assert(row.position >= 0 && row.position < row.sequence->capacity());
     const int page = row.sequence->pages()[static_cast<std::size_t>(row.position / page_positions)];
-    const std::int64_t slot = row.position % page_positions;
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const float* key = qkv.data + static_cast<std::int64_t>(r) * qkv.columns + width + head * head_width;
-      store_position(kv.run(page, layer, static_cast<int>(head)), slot, key, key + width, head_width, kv.type());
-    }
+    const float* key = qkv.data + static_cast<std::int64_t>(r) * qkv.columns + width;
+    store_position(kv.layout(), heads, kv.run(page, layer), row.position % page_positions, key, key + width);
+    pages += static_cast<std::size_t>(KvPool::pages_for(row.position + 1));
   }
-  Tensor y = make(qkv.rows, width);
-  int longest = 0;
-  for (const Row& row : rows) longest = std::max(longest, row.position + 1);
-  const std::int64_t pages = KvPool::pages_for(longest);
-  const std::int64_t tasks = qkv.rows * heads;
-  float* scores = arena_.floats(tasks * longest);
-  // Pointers to the pages of each task, in arena memory (two floats hold one).
-  auto* runs = reinterpret_cast<const std::byte**>(arena_.floats(tasks * pages * 2));
-  static_assert(sizeof(const std::byte*) == 2 * sizeof(float));
-  pool_.parallel_for(tasks, [&](std::int64_t task) {
-    const std::int64_t r = task / heads, head = task % heads;
-    const Row& row = rows[static_cast<std::size_t>(r)];
-    const std::byte** mine = runs + task * pages;
-    for (int p = 0; p < KvPool::pages_for(row.position + 1); ++p) {
-      mine[p] = kv.run(row.sequence->pages()[static_cast<std::size_t>(p)], layer, static_cast<int>(head));
-    }
-    Attend attend{};
-    attend.q = qkv.data + r * qkv.columns + head * head_width;
-    attend.scale = 1.0F / std::sqrt(static_cast<float>(head_width));
-    attend.width = static_cast<int>(head_width);
-    attend.runs = mine;
-    attend.positions_a_run = page_positions;
-    attend.positions = row.position + 1;
-    attend.type = kv.type();
-    attend.scores = scores + task * longest;
-    attend.out = y.data + r * width + head * head_width;
-    kernels_.attend(attend);
-  });
-  return y;
+  for (const Row& row : rows) {
+    timed.add((row.position + 1) * heads * kv.layout().run_bytes / page_positions, 2 * (row.position + 1) * width);
+  }
+  runs_.clear();
+  runs_.reserve(pages);  // so that what is heard can point into it
+  heard_.clear();
+  for (const Row& row : rows) {
+    heard_.push_back({&kv.layout(), runs_.data() + runs_.size(), row.position + 1});
+    for (int p = 0; p < KvPool::pages_for(row.position + 1); ++p)
+      runs_.push_back(kv.run(row.sequence->pages()[static_cast<std::size_t>(p)], layer));
+  }
+  return attend_rows(qkv.data, qkv.columns, width, heads, heard_);
 }
 
 Tensor CpuExecutor::cross_attention(Tensor q, int layer, std::span<const Row> rows) {
-  Tensor y = make(q.rows, q.columns);
-  std::int64_t longest = 0, heads = 1;
+  Profile::Timed timed(profile_, "cross attention");
+  runs_.clear();
+  heard_.clear();
+  std::size_t pages = 0;
   for (const Row& row : rows) {
-    if (row.conditioning == nullptr) continue;
-    const auto& cross = static_cast<const CpuCrossKv&>(*row.conditioning);
-    longest = std::max<std::int64_t>(longest, cross.tokens());
-    heads = cross.heads();
+    if (row.conditioning != nullptr)
+      pages += static_cast<std::size_t>(KvPool::pages_for(static_cast<const CpuCrossKv*>(row.conditioning)->tokens()));
   }
-  const std::int64_t head_width = q.columns / heads;
-  float* scores = arena_.floats(q.rows * heads * longest);
-  pool_.parallel_for(q.rows * heads, [&](std::int64_t task) {
-    const std::int64_t r = task / heads, head = task % heads;
-    float* out = y.data + r * q.columns + head * head_width;
-    const auto* cross = static_cast<const CpuCrossKv*>(rows[static_cast<std::size_t>(r)].conditioning);
+  runs_.reserve(pages);
+  int heads = 1;
+  for (const Row& row : rows) {
+    const auto* cross = static_cast<const CpuCrossKv*>(row.conditioning);
     if (cross == nullptr) {
-      std::fill(out, out + head_width, 0.0F);
-      return;
+      heard_.push_back({});
+      continue;
     }
-    const std::byte* run = cross->run(layer, static_cast<int>(head));
-    Attend attend{};
-    attend.q = q.data + r * q.columns + head * head_width;
-    attend.scale = 1.0F / std::sqrt(static_cast<float>(head_width));
-    attend.width = static_cast<int>(head_width);
-    attend.runs = &run;
-    attend.positions_a_run = cross->tokens();
-    attend.positions = cross->tokens();
-    attend.scores = scores + task * longest;
-    attend.out = out;
-    kernels_.attend(attend);
-  });
-  return y;
+    heads = cross->heads();
+    timed.add(cross->tokens() * heads * cross->layout().run_bytes / page_positions, 2 * cross->tokens() * q.columns);
+    heard_.push_back({&cross->layout(), runs_.data() + runs_.size(), cross->tokens()});
+    for (int p = 0; p < KvPool::pages_for(cross->tokens()); ++p) runs_.push_back(cross->run(p, layer));
+  }
+  return attend_rows(q.data, q.columns, q.columns, heads, heard_);
 }
 
 }  // namespace continuo::compute::cpu

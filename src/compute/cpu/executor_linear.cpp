@@ -1,7 +1,6 @@
 // Tensors in and out, embeddings, norms and products.
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 
 #include "compute/cpu/cpu_executor.h"
 
@@ -22,6 +21,7 @@ void CpuExecutor::read(Tensor tensor, std::span<float> out) {
 
 Tensor CpuExecutor::embed_sum(std::span<const Table> tables, std::span<const std::int32_t> ids, float scale,
                               std::span<const float> addend) {
+  const Profile::Timed timed(profile_, "embed");
   const auto count = static_cast<std::int64_t>(tables.size());
   Tensor y = make(static_cast<std::int64_t>(ids.size()) / count, tables[0].width);
   const std::span<float> entry(arena_.floats(y.columns), static_cast<std::size_t>(y.columns));
@@ -43,6 +43,7 @@ Tensor CpuExecutor::embed_sum(std::span<const Table> tables, std::span<const std
 }
 
 Tensor CpuExecutor::norm(Norm norm, Tensor x) {
+  const Profile::Timed timed(profile_, "norm");
   const NormWeights& weights = norms_[static_cast<std::size_t>(norm.id)];
   Tensor y = make(x.rows, x.columns);
   // A handful of rows is not worth waking the other threads.
@@ -97,14 +98,15 @@ void CpuExecutor::run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t r
 void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows) {
   const QuantKernels& kernels = *kernels_.quant;
   const int bits = matrix.quant == QuantKind::q8 ? kernels.q8_bits : 8;
-  const std::int64_t blocks = matrix.in / quant_block, row_bytes = matrix.in * bits / 8;
-  auto* values = reinterpret_cast<std::byte*>(arena_.floats((rows * row_bytes + 3) / 4));
+  const std::int64_t blocks = matrix.in / quant_block, block_bytes = quant_block * bits / 8;
+  auto* values = reinterpret_cast<std::byte*>(arena_.floats(rows * blocks * block_bytes / 4));
   float* scales = arena_.floats(rows * blocks);
   auto* sums = reinterpret_cast<std::int32_t*>(arena_.floats(rows * blocks));
   const std::int64_t rows_a_task = 16;
   pool_.parallel_for((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t index) {
     for (std::int64_t r = index * rows_a_task; r < std::min(rows, (index + 1) * rows_a_task); ++r) {
-      kernels.quantise(task.x + r * task.x_stride, blocks, bits, values + r * row_bytes, scales + r * blocks, sums + r * blocks);
+      kernels.quantise(task.x + r * task.x_stride, blocks, rows, bits, sum_factor(matrix.quant), values + r * block_bytes,
+                       scales + r, sums + r);
     }
   });
   QuantGemm quant{};
@@ -114,6 +116,7 @@ void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, s
   quant.scales_f32 = reinterpret_cast<const float*>(matrix.scales.data());
   quant.blocks = blocks;
   quant.n = matrix.out;
+  quant.rows = rows;
   quant.x = values;
   quant.x_scales = scales;
   quant.x_sums = sums;
@@ -130,7 +133,8 @@ void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, s
 
 Tensor CpuExecutor::multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual) {
   assert(x.columns == matrix.in);
-  const auto start = std::chrono::steady_clock::now();
+  Profile::Timed timed(profile_, "linear", matrix.in, matrix.out, true);
+  timed.add(matrix.bytes(), x.rows * matrix.in * matrix.out);
   Tensor y = make(x.rows, matrix.out);
   Gemm task{};
   task.x = x.data;
@@ -141,7 +145,6 @@ Tensor CpuExecutor::multiply_matrix(const PackedMatrix& matrix, Tensor x, Activa
   task.residual_stride = y.columns;
   task.after = after;
   run_gemm(matrix, task, x.rows);
-  linear_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return y;
 }
 
@@ -167,12 +170,6 @@ Tensor CpuExecutor::add(Tensor a, Tensor b) {
   Tensor y = make(a.rows, a.columns);
   for (std::int64_t i = 0; i < a.rows * a.columns; ++i) y.data[i] = a.data[i] + b.data[i];
   return y;
-}
-
-double CpuExecutor::take_linear_seconds() {
-  const double seconds = linear_seconds_;
-  linear_seconds_ = 0.0;
-  return seconds;
 }
 
 }  // namespace continuo::compute::cpu

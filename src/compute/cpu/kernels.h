@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "base/network.h"
+#include "compute/cpu/attention_kernels.h"
 #include "compute/cpu/quant_kernels.h"
-#include "compute/kv.h"
 
 namespace continuo::compute::cpu {
 
@@ -31,19 +31,17 @@ struct Gemm {
   Activation after;
 };
 
-/// One head of attention: keys and values of one sequence in runs of consecutive positions. A run holds keys
-/// [positions_a_run, width], values of the same shape, and for int8 the scales of both, [2, positions_a_run].
+/// One query of one head of an encoder's attention.
 struct Attend {
   const float* q;  // [width]
   float scale;
-  int width;  // head width
-  const std::byte* const* runs;
-  int positions_a_run;
-  std::int64_t positions;  // how many in all; > 0
-  KvType type;
+  int width;            // head width
+  const float* keys;    // [positions, width]
+  const float* values;  // [positions, width]
+  std::int64_t positions;
   float* scores;      // scratch, [positions]
   float* out;         // [width]
-  const float* bias;  // added to the scaled scores, or null
+  const float* bias;  // [positions], added to the scaled scores
 };
 
 struct Kernels {
@@ -51,6 +49,8 @@ struct Kernels {
   bool half_panels;  // whether gemm can read f16 (else they are expanded at load)
   void (*gemm)(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end);
   void (*attend)(const Attend& task);
+  /// Starts the task's states and takes its positions in.
+  void (*attend_pages)(const AttendPages& task);
   void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y);
   void (*rms_norm)(const float* x, const float* gain, float epsilon, std::int64_t width, float* y);
   void (*activate)(Activation activation, const float* x, std::int64_t count, float* y);
@@ -63,6 +63,7 @@ struct Kernels {
 };
 
 const Kernels& portable_kernels();
+void portable_attend_pages(const AttendPages& task);
 const QuantKernels& portable_quant_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();

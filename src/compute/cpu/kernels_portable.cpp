@@ -43,48 +43,21 @@ void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::i
   }
 }
 
-float load(const std::byte* data, std::int64_t index, KvType type) {
-  if (type == KvType::int8) return static_cast<float>(static_cast<std::int8_t>(data[index]));
-  if (type == KvType::f16) {
-    std::uint16_t bits;
-    std::memcpy(&bits, data + index * 2, 2);
-    return half_to_float(bits);
-  }
-  float value;
-  std::memcpy(&value, data + index * 4, 4);
-  return value;
-}
-
-/// The scale of a position's key (which = 0) or value (1).
-float scale_of(const std::byte* run, int which, std::int64_t position, const Attend& task) {
-  if (task.type != KvType::int8) return 1.0F;
-  float scale;
-  std::memcpy(&scale, run + 2 * task.positions_a_run * task.width + (which * task.positions_a_run + position) * 4, 4);
-  return scale;
-}
-
 void attend(const Attend& task) {
-  const std::int64_t values_at = static_cast<std::int64_t>(task.positions_a_run) * task.width;
   float top = -INFINITY;
   for (std::int64_t p = 0; p < task.positions; ++p) {
-    const std::byte* run = task.runs[p / task.positions_a_run];
-    const std::int64_t key = (p % task.positions_a_run) * task.width;
     float score = 0.0F;
-    for (int i = 0; i < task.width; ++i) score += task.q[i] * load(run, key + i, task.type);
-    score *= task.scale * scale_of(run, 0, p % task.positions_a_run, task);
-    if (task.bias != nullptr) score += task.bias[p];
+    for (int i = 0; i < task.width; ++i) score += task.q[i] * task.keys[p * task.width + i];
+    score = score * task.scale + task.bias[p];
     task.scores[p] = score;
     top = score > top ? score : top;
   }
   for (int i = 0; i < task.width; ++i) task.out[i] = 0.0F;
   float sum = 0.0F;
   for (std::int64_t p = 0; p < task.positions; ++p) {
-    const std::byte* run = task.runs[p / task.positions_a_run];
-    const std::int64_t value = values_at + (p % task.positions_a_run) * task.width;
-    float weight = std::exp(task.scores[p] - top);
+    const float weight = std::exp(task.scores[p] - top);
     sum += weight;
-    weight *= scale_of(run, 1, p % task.positions_a_run, task);
-    for (int i = 0; i < task.width; ++i) task.out[i] += weight * load(run, value + i, task.type);
+    for (int i = 0; i < task.width; ++i) task.out[i] += weight * task.values[p * task.width + i];
   }
   for (int i = 0; i < task.width; ++i) task.out[i] /= sum;
 }
@@ -141,8 +114,8 @@ float to_int8(const float* x, std::int64_t count, std::int8_t* y) {
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable", false,     gemm,    attend,  layer_norm, rms_norm,
-                             activate,   lstm_cell, to_half, to_int8, &quant};
+  static const Kernels table{"portable", false,   gemm,    attend, portable_attend_pages, layer_norm, rms_norm, activate,
+                             lstm_cell,  to_half, to_int8, &quant};
   return table;
 }
 

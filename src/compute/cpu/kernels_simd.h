@@ -16,11 +16,53 @@ constexpr int lanes = CONTINUO_LANES;
 constexpr int panel_vectors = panel_width / lanes;
 using Floats = float __attribute__((vector_size(lanes * 4)));
 using FloatsAnywhere = float __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+using FourBytes = std::int32_t __attribute__((aligned(1), may_alias));
 using Ints = std::int32_t __attribute__((vector_size(lanes * 4)));
 
 Floats load(const float* p) { return *reinterpret_cast<const FloatsAnywhere*>(p); }
 void store(float* p, Floats v) { *reinterpret_cast<FloatsAnywhere*>(p) = v; }
 Floats all(float x) { return Floats{} + x; }
+
+std::int32_t four_bytes(const std::byte* p) {
+  std::int32_t word;
+  __builtin_memcpy(&word, p, 4);
+  return word;
+}
+
+#if CONTINUO_VNNI
+// vpdpbusd: to each 32-bit sum are added four products of unsigned with signed bytes.
+#if CONTINUO_LANES == 16
+using Wide = __m512i;
+Wide wide_load(const std::byte* p) { return _mm512_loadu_si512(p); }
+Wide wide_all(std::int32_t x) { return _mm512_set1_epi32(x); }
+Wide multiply_bytes(Wide sum, Wide unsigned_bytes, Wide signed_bytes) {
+  return _mm512_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
+}
+#else
+using Wide = __m256i;
+Wide wide_load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+Wide wide_all(std::int32_t x) { return _mm256_set1_epi32(x); }
+Wide multiply_bytes(Wide sum, Wide unsigned_bytes, Wide signed_bytes) {
+#if defined(__AVXVNNI__)
+  return _mm256_dpbusd_avx_epi32(sum, unsigned_bytes, signed_bytes);
+#else
+  return _mm256_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
+#endif
+}
+#endif
+
+/// The signed bytes are the same four for all sums. The instruction can take them from memory itself, which the compiler does
+/// not find; an instruction hidden from AddressSanitizer would hide its reading, too.
+void multiply_four(Wide& sum, Wide unsigned_bytes, const std::byte* four) {
+#if CONTINUO_LANES == 16 && !defined(__SANITIZE_ADDRESS__)
+  asm("vpdpbusd %[four]%{1to16%}, %[bytes], %[sum]"
+      : [sum] "+v"(sum)
+      : [bytes] "v"(unsigned_bytes), [four] "m"(*reinterpret_cast<const FourBytes*>(four)));
+#else
+  sum = multiply_bytes(sum, unsigned_bytes, wide_all(four_bytes(four)));
+#endif
+}
+#endif
 
 Floats load_half(const std::uint16_t* p) {
 #if CONTINUO_LANES == 16
@@ -30,33 +72,12 @@ Floats load_half(const std::uint16_t* p) {
 #endif
 }
 
-template <KvType type>
-float load_one(const std::byte* base, std::int64_t index) {
-  if constexpr (type == KvType::int8) {
-    return static_cast<float>(*reinterpret_cast<const std::int8_t*>(base + index));
-  } else if constexpr (type == KvType::f16) {
-    return _cvtsh_ss(*reinterpret_cast<const std::uint16_t*>(base + index * 2));
-  } else {
-    return *reinterpret_cast<const float*>(base + index * 4);
-  }
-}
-
 template <bool half>
 Floats load_any(const std::byte* base, std::int64_t index) {
   if constexpr (half) {
     return load_half(reinterpret_cast<const std::uint16_t*>(base) + index);
   } else {
     return load(reinterpret_cast<const float*>(base) + index);
-  }
-}
-
-template <KvType type>
-Floats load_kv(const std::byte* base, std::int64_t index) {
-  if constexpr (type == KvType::int8) {
-    using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
-    return __builtin_convertvector(__builtin_convertvector(*reinterpret_cast<const Bytes*>(base + index), Ints), Floats);
-  } else {
-    return load_any<type == KvType::f16>(base, index);
   }
 }
 
@@ -72,6 +93,22 @@ float sum_of(Floats v) {
   __m128 sum = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
   sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
+}
+
+Floats larger(Floats a, Floats b) { return a > b ? a : b; }
+
+float largest_of(Floats v) {
+#if CONTINUO_LANES == 16
+  using Half = float __attribute__((vector_size(32)));
+  const Half lower = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
+  const Half upper = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto half = static_cast<__m256>(lower > upper ? lower : upper);
+#else
+  const auto half = static_cast<__m256>(v);
+#endif
+  __m128 top = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  top = _mm_max_ps(top, _mm_movehl_ps(top, top));
+  return _mm_cvtss_f32(_mm_max_ss(top, _mm_movehdup_ps(top)));
 }
 
 /// e^x, relative error below 2e-7; results beyond the float range saturate. Range reduction by Cody and Waite, then Taylor.
@@ -204,52 +241,31 @@ void gemm(const Gemm& task, std::int64_t row_begin, std::int64_t row_end, std::i
   }
 }
 
-/// The scales of a run's keys (which = 0) or values (1), if it has any.
-const float* scales_of(const std::byte* run, int which, const Attend& task) {
-  return reinterpret_cast<const float*>(run + 2 * task.positions_a_run * task.width) + which * task.positions_a_run;
-}
-
 /// out[i] = sum over positions of weight x value, for `vectors` vectors of a value from element `first` on, all in registers.
-template <KvType type, int vectors>
+template <int vectors>
 void mix_values(const Attend& task, std::int64_t first, float scale) {
   Floats mix[vectors];
   for (Floats& part : mix) part = all(0.0F);
-  const float* weight = task.scores;
-  const std::int64_t width = task.width, run_length = task.positions_a_run;
-  for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
-    const std::byte* run = task.runs[begin / run_length];
-    const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
-    std::int64_t at = run_length * width + first;
-    for (std::int64_t p = 0; p < count; ++p, at += width) {
-      const Floats w = all(*weight++);
-      for (int v = 0; v < vectors; ++v) mix[v] += w * load_kv<type>(run, at + v * lanes);
-    }
+  for (std::int64_t p = 0; p < task.positions; ++p) {
+    const Floats w = all(task.scores[p]);
+    for (int v = 0; v < vectors; ++v) mix[v] += w * load(task.values + p * task.width + first + v * lanes);
   }
   for (int v = 0; v < vectors; ++v) store(task.out + first + v * lanes, mix[v] * scale);
 }
 
-template <KvType type>
-void attend_to(const Attend& task) {
+void attend(const Attend& task) {
   const std::int64_t width = task.width;
   const std::int64_t whole = width / lanes * lanes;
-  const std::int64_t run_length = task.positions_a_run;
   float top = -3.0e38F;
-  for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
-    const std::byte* run = task.runs[begin / run_length];
-    const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
-    float* scores = task.scores + begin;
-    for (std::int64_t p = 0; p < count; ++p) {
-      const std::int64_t key = p * width;
-      Floats sums = all(0.0F);
-      for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load_kv<type>(run, key + i);
-      float score = sum_of(sums);
-      for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * load_one<type>(run, key + i);
-      score *= task.scale;
-      if constexpr (type == KvType::int8) score *= scales_of(run, 0, task)[p];
-      if (task.bias != nullptr) score += task.bias[begin + p];
-      scores[p] = score;
-      top = score > top ? score : top;
-    }
+  for (std::int64_t p = 0; p < task.positions; ++p) {
+    const float* key = task.keys + p * width;
+    Floats sums = all(0.0F);
+    for (std::int64_t i = 0; i < whole; i += lanes) sums += load(task.q + i) * load(key + i);
+    float score = sum_of(sums);
+    for (std::int64_t i = whole; i < width; ++i) score += task.q[i] * key[i];
+    score = score * task.scale + task.bias[p];
+    task.scores[p] = score;
+    top = score > top ? score : top;
   }
   const std::int64_t whole_positions = task.positions / lanes * lanes;
   Floats sums = all(0.0F);
@@ -265,30 +281,13 @@ void attend_to(const Attend& task) {
     sum += weight;
   }
   const float scale = 1.0F / sum;
-  if constexpr (type == KvType::int8) {
-    for (std::int64_t begin = 0; begin < task.positions; begin += run_length) {
-      const float* scales = scales_of(task.runs[begin / run_length], 1, task);
-      const std::int64_t count = task.positions - begin < run_length ? task.positions - begin : run_length;
-      for (std::int64_t p = 0; p < count; ++p) task.scores[begin + p] *= scales[p];
-    }
-  }
   std::int64_t i = 0;
-  for (; i + 4 * lanes <= whole; i += 4 * lanes) mix_values<type, 4>(task, i, scale);
-  for (; i < whole; i += lanes) mix_values<type, 1>(task, i, scale);
+  for (; i + 4 * lanes <= whole; i += 4 * lanes) mix_values<4>(task, i, scale);
+  for (; i < whole; i += lanes) mix_values<1>(task, i, scale);
   for (; i < width; ++i) {
     float mix = 0.0F;
-    for (std::int64_t p = 0; p < task.positions; ++p) {
-      mix += task.scores[p] * load_one<type>(task.runs[p / run_length], (run_length + p % run_length) * width + i);
-    }
+    for (std::int64_t p = 0; p < task.positions; ++p) mix += task.scores[p] * task.values[p * width + i];
     task.out[i] = mix * scale;
-  }
-}
-
-void attend(const Attend& task) {
-  switch (task.type) {
-    case KvType::f32: attend_to<KvType::f32>(task); break;
-    case KvType::f16: attend_to<KvType::f16>(task); break;
-    case KvType::int8: attend_to<KvType::int8>(task); break;
   }
 }
 

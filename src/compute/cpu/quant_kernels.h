@@ -31,9 +31,10 @@ struct QuantGemm {
   const float* scales_f32;      // q4_min: [panel][block][2][16], scales then minimums
   std::int64_t blocks;          // of one output channel
   std::int64_t n;               // output channels
-  const std::byte* x;           // quantised rows, [rows][blocks * 32] of int8 or int16
-  const float* x_scales;        // [rows][blocks]
-  const std::int32_t* x_sums;   // [rows][blocks]: sums of the quantised values
+  std::int64_t rows;            // of x
+  const std::byte* x;           // quantised rows, [blocks][rows][32] of int8 or int16: neighbours in a tile are neighbours here
+  const float* x_scales;        // [blocks][rows]
+  const std::int32_t* x_sums;   // [blocks][rows]: sums of the quantised values, times sum_factor()
   float* y;
   std::int64_t y_stride;
   const float* bias;      // [panels * 16] or null
@@ -47,10 +48,14 @@ struct QuantKernels {
   int q8_bits;   // of the activations that meet q8 weights: 8 or 16; with 4-bit weights always 8
   void (*gemm)(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
                std::int64_t panel_end);
-  /// One row of blocks * 32 values.
-  void (*quantise)(const float* x, std::int64_t blocks, int bits, std::byte* values, float* scales, std::int32_t* sums);
+  /// One row of blocks * 32 values, to its places among `rows`. Sums are multiplied by `factor`.
+  void (*quantise)(const float* x, std::int64_t blocks, std::int64_t rows, int bits, std::int32_t factor, std::byte* values,
+                   float* scales, std::int32_t* sums);
 };
 
-inline constexpr std::int64_t payload_bytes(QuantKind kind) { return kind == QuantKind::q8 ? 512 : 256; }
+static constexpr std::int64_t payload_bytes(QuantKind kind) { return kind == QuantKind::q8 ? 512 : 256; }
+
+/// What the offset of the stored weights adds to a product for each unit of the activations' sum; q4_min uses the sum itself.
+static constexpr std::int32_t sum_factor(QuantKind kind) { return kind == QuantKind::q8 ? -128 : kind == QuantKind::q4 ? -8 : 1; }
 
 }  // namespace continuo::compute::cpu

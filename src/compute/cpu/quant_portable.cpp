@@ -9,7 +9,8 @@ namespace continuo::compute::cpu {
 
 namespace {
 
-void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, float* scales, std::int32_t* sums) {
+void quantise(const float* x, std::int64_t blocks, std::int64_t rows, int bits, std::int32_t factor, std::byte* values,
+              float* scales, std::int32_t* sums) {
   const float limit = bits == 8 ? 127.0F : 32767.0F;
   for (std::int64_t b = 0; b < blocks; ++b, x += quant_block) {
     float largest = 0.0F;
@@ -20,13 +21,13 @@ void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, 
       const auto q = static_cast<std::int32_t>(std::nearbyint(x[i] * inverse));
       sum += q;
       if (bits == 8) {
-        reinterpret_cast<std::int8_t*>(values)[b * quant_block + i] = static_cast<std::int8_t>(q);
+        reinterpret_cast<std::int8_t*>(values)[b * rows * quant_block + i] = static_cast<std::int8_t>(q);
       } else {
-        reinterpret_cast<std::int16_t*>(values)[b * quant_block + i] = static_cast<std::int16_t>(q);
+        reinterpret_cast<std::int16_t*>(values)[b * rows * quant_block + i] = static_cast<std::int16_t>(q);
       }
     }
-    scales[b] = largest / limit;
-    sums[b] = sum;
+    scales[b * rows] = largest / limit;
+    sums[b * rows] = factor * sum;
   }
 }
 
@@ -44,9 +45,9 @@ void gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, s
       for (std::int64_t b = 0; b < task.blocks; ++b) {
         const std::int64_t at = panel * task.blocks + b;
         const auto* payload = reinterpret_cast<const std::uint8_t*>(task.payload) + at * bytes;
-        const auto* x = reinterpret_cast<const std::int8_t*>(task.x) + (row * task.blocks + b) * quant_block;
-        const float x_scale = task.x_scales[row * task.blocks + b];
-        const std::int32_t x_sum = task.x_sums[row * task.blocks + b];
+        const auto* x = reinterpret_cast<const std::int8_t*>(task.x) + (b * task.rows + row) * quant_block;
+        const float x_scale = task.x_scales[b * task.rows + row];
+        const std::int32_t x_sum = task.x_sums[b * task.rows + row];
         for (int lane = 0; lane < panel_width; ++lane) {
           std::int32_t product = 0;
           for (int i = 0; i < quant_block; ++i) product += x[i] * weight_at(task.kind, payload, i, lane);
@@ -55,7 +56,7 @@ void gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, s
             sums[lane] +=
                 x_scale * (scales[lane] * static_cast<float>(product) - scales[panel_width + lane] * static_cast<float>(x_sum));
           } else {
-            if (task.kind == QuantKind::q4) product -= 8 * x_sum;
+            if (task.kind == QuantKind::q4) product += x_sum;  // the offset of 8
             sums[lane] += half_to_float(task.scales[at * panel_width + lane]) * x_scale * static_cast<float>(product);
           }
         }

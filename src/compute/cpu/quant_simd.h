@@ -22,72 +22,72 @@ void finish_lanes(const QuantGemm& task, std::int64_t row, std::int64_t panel, c
   }
 }
 
-std::int32_t four_bytes(const std::byte* p) {
-  std::int32_t word;
-  __builtin_memcpy(&word, p, 4);
-  return word;
-}
-
 template <class Integers>
 Floats to_floats(Integers x) {
   return __builtin_convertvector(__builtin_bit_cast(Ints, x), Floats);
 }
 
-#if CONTINUO_LANES == 16
+#if CONTINUO_VNNI
 
-constexpr int quant_rows = 8;
+constexpr int quant_rows = CONTINUO_LANES == 16 ? 8 : 4;
 
-/// `rows` rows by one panel. vpdpbusd multiplies four unsigned weights with four signed activations and adds them to each
-/// channel's integer sum, which starts at what the weights' offset costs.
+/// `rows` rows by one vector of a panel's channels. vpdpbusd multiplies four unsigned weights with four signed activations and
+/// adds them to each channel's integer sum, which starts at what the weights' offset costs.
 template <int rows, QuantKind kind>
-void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
-  constexpr int offset = kind == QuantKind::q8 ? 128 : kind == QuantKind::q4 ? 8 : 0;
-  Floats sums[rows];
-  for (Floats& sum : sums) sum = all(0.0F);
+void quant_tile_vector(const QuantGemm& task, std::int64_t row, std::int64_t panel, int vector, Floats* sums) {
+  for (int r = 0; r < rows; ++r) sums[r] = all(0.0F);
   const std::int64_t first = panel * task.blocks;
-  const std::byte* payload = task.payload + first * payload_bytes(kind);
-  const std::byte* x = task.x + row * task.blocks * quant_block;
-  const std::int64_t x_stride = task.blocks * quant_block;
-  const __m512i nibble = _mm512_set1_epi8(15);
-  for (std::int64_t b = 0; b < task.blocks; ++b, payload += payload_bytes(kind)) {
-    __m512i product[rows];
-    for (int r = 0; r < rows; ++r) product[r] = _mm512_set1_epi32(-offset * task.x_sums[(row + r) * task.blocks + b]);
+  const std::byte* payload = task.payload + first * payload_bytes(kind) + vector * lanes * 4;
+  const std::uint16_t* scales = task.scales + first * panel_width + vector * lanes;
+  const float* scales_f32 = task.scales_f32 + first * 2 * panel_width + vector * lanes;
+  const std::byte* x = task.x + row * quant_block;
+  const float* x_scales = task.x_scales + row;
+  const std::int32_t* x_sums = task.x_sums + row;
+  const Wide nibble = wide_all(0x0f0f0f0f);
+  for (std::int64_t b = 0; b < task.blocks; ++b) {
+    Wide product[rows];
+    for (int r = 0; r < rows; ++r) product[r] = wide_all(kind == QuantKind::q4_min ? 0 : x_sums[r]);
     if constexpr (kind == QuantKind::q8) {
       for (int group = 0; group < 8; ++group) {
-        const __m512i w = _mm512_loadu_si512(payload + group * 64);
-        for (int r = 0; r < rows; ++r) {
-          product[r] =
-              _mm512_dpbusd_epi32(product[r], w, _mm512_set1_epi32(four_bytes(x + r * x_stride + b * quant_block + group * 4)));
-        }
+        const Wide w = wide_load(payload + group * 64);
+        for (int r = 0; r < rows; ++r) multiply_four(product[r], w, x + r * quant_block + group * 4);
       }
     } else {
       for (int group = 0; group < 4; ++group) {
-        const __m512i both = _mm512_loadu_si512(payload + group * 64);
-        const __m512i low = _mm512_and_si512(both, nibble);
-        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), nibble);
-        for (int r = 0; r < rows; ++r) {
-          const std::byte* values = x + r * x_stride + b * quant_block + group * 4;
-          product[r] = _mm512_dpbusd_epi32(product[r], low, _mm512_set1_epi32(four_bytes(values)));
-          product[r] = _mm512_dpbusd_epi32(product[r], high, _mm512_set1_epi32(four_bytes(values + 16)));
-        }
+        const Wide both = wide_load(payload + group * 64);
+        const Wide low = both & nibble;
+        const Wide high = __builtin_bit_cast(Wide, __builtin_bit_cast(Ints, both) >> 4) & nibble;
+        for (int r = 0; r < rows; ++r) multiply_four(product[r], low, x + r * quant_block + group * 4);
+        for (int r = 0; r < rows; ++r) multiply_four(product[r], high, x + r * quant_block + group * 4 + 16);
       }
     }
     if constexpr (kind == QuantKind::q4_min) {
-      const Floats scale = load(task.scales_f32 + (first + b) * 2 * panel_width);
-      const Floats minimum = load(task.scales_f32 + (first + b) * 2 * panel_width + panel_width);
+      const Floats scale = load(scales_f32), minimum = load(scales_f32 + panel_width);
       for (int r = 0; r < rows; ++r) {
-        const std::int64_t at = (row + r) * task.blocks + b;
-        const Floats whole = to_floats(product[r]) * scale - minimum * static_cast<float>(task.x_sums[at]);
-        sums[r] += whole * task.x_scales[at];
+        sums[r] += (to_floats(product[r]) * scale - minimum * static_cast<float>(x_sums[r])) * x_scales[r];
       }
+      scales_f32 += 2 * panel_width;
     } else {
-      const Floats scale = load_half(task.scales + (first + b) * panel_width);
-      for (int r = 0; r < rows; ++r) {
-        sums[r] += to_floats(product[r]) * (scale * task.x_scales[(row + r) * task.blocks + b]);
-      }
+      const Floats scale = load_half(scales);
+      for (int r = 0; r < rows; ++r) sums[r] += to_floats(product[r]) * (scale * x_scales[r]);
+      scales += panel_width;
     }
+    payload += payload_bytes(kind);
+    x += task.rows * quant_block;
+    x_scales += task.rows;
+    x_sums += task.rows;
   }
-  for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums + r);
+}
+
+template <int rows, QuantKind kind>
+void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
+  Floats sums[panel_vectors][rows];
+  for (int v = 0; v < panel_vectors; ++v) quant_tile_vector<rows, kind>(task, row, panel, v, sums[v]);
+  for (int r = 0; r < rows; ++r) {
+    Floats of_row[panel_vectors];
+    for (int v = 0; v < panel_vectors; ++v) of_row[v] = sums[v][r];
+    finish_lanes(task, row + r, panel, of_row);
+  }
 }
 
 constexpr int q8_group = 4, q8_bits = 8;
@@ -110,17 +110,17 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
       __m256i product[rows];
       if constexpr (kind == QuantKind::q8) {
         // 16-bit activations: pmaddwd multiplies pairs exactly; 32 products of 127 x 32767 stay far within 32 bits.
-        const std::byte* x = task.x + row * task.blocks * quant_block * 2;
+        const std::byte* x = task.x + (b * task.rows + row) * quant_block * 2;
         for (int r = 0; r < rows; ++r) product[r] = _mm256_setzero_si256();
         for (int pair = 0; pair < 16; ++pair) {
           const __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(payload + pair * 32 + v * 16)));
           for (int r = 0; r < rows; ++r) {
-            const std::byte* values = x + ((r * task.blocks + b) * quant_block + pair * 2) * 2;
+            const std::byte* values = x + (r * quant_block + pair * 2) * 2;
             product[r] = _mm256_add_epi32(product[r], _mm256_madd_epi16(w, _mm256_set1_epi32(four_bytes(values))));
           }
         }
       } else {
-        const std::byte* x = task.x + row * task.blocks * quant_block;
+        const std::byte* x = task.x + (b * task.rows + row) * quant_block;
         __m256i narrow[rows];
         for (int r = 0; r < rows; ++r) narrow[r] = _mm256_setzero_si256();
         for (int group = 0; group < 4; ++group) {
@@ -128,7 +128,7 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
           const __m256i low = _mm256_and_si256(both, nibble);
           const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), nibble);
           for (int r = 0; r < rows; ++r) {
-            const std::byte* values = x + (r * task.blocks + b) * quant_block + group * 4;
+            const std::byte* values = x + r * quant_block + group * 4;
             narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(low, _mm256_set1_epi32(four_bytes(values))));
             narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(high, _mm256_set1_epi32(four_bytes(values + 16))));
           }
@@ -136,7 +136,7 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
         for (int r = 0; r < rows; ++r) {
           product[r] = _mm256_madd_epi16(narrow[r], ones);
           if constexpr (kind == QuantKind::q4) {
-            product[r] = _mm256_sub_epi32(product[r], _mm256_set1_epi32(8 * task.x_sums[(row + r) * task.blocks + b]));
+            product[r] = _mm256_add_epi32(product[r], _mm256_set1_epi32(task.x_sums[b * task.rows + row + r]));
           }
         }
       }
@@ -144,14 +144,14 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
         const Floats scale = load(task.scales_f32 + (first + b) * 2 * panel_width + v * lanes);
         const Floats minimum = load(task.scales_f32 + (first + b) * 2 * panel_width + panel_width + v * lanes);
         for (int r = 0; r < rows; ++r) {
-          const std::int64_t at = (row + r) * task.blocks + b;
+          const std::int64_t at = b * task.rows + row + r;
           const Floats whole = to_floats(product[r]) * scale - minimum * static_cast<float>(task.x_sums[at]);
           sums[r][v] += whole * task.x_scales[at];
         }
       } else {
         const Floats scale = load_half(task.scales + (first + b) * panel_width + v * lanes);
         for (int r = 0; r < rows; ++r) {
-          sums[r][v] += to_floats(product[r]) * (scale * task.x_scales[(row + r) * task.blocks + b]);
+          sums[r][v] += to_floats(product[r]) * (scale * task.x_scales[b * task.rows + row + r]);
         }
       }
     }
@@ -171,7 +171,7 @@ void quant_rows_of(const QuantGemm& task, std::int64_t row_begin, std::int64_t r
     std::int64_t row = row_begin;
     for (; row_end - row >= quant_rows; row += quant_rows) quant_tile<quant_rows, kind>(task, row, panel);
     switch (row_end - row) {
-#if CONTINUO_LANES == 16
+#if CONTINUO_VNNI && CONTINUO_LANES == 16
       case 7: quant_tile<7, kind>(task, row, panel); break;
       case 6: quant_tile<6, kind>(task, row, panel); break;
       case 5: quant_tile<5, kind>(task, row, panel); break;
@@ -195,7 +195,8 @@ void quant_gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_
   }
 }
 
-void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, float* scales, std::int32_t* sums) {
+void quantise(const float* x, std::int64_t blocks, std::int64_t rows, int bits, std::int32_t factor, std::byte* values,
+              float* scales, std::int32_t* sums) {
   const float limit = bits == 8 ? 127.0F : 32767.0F;
   const Floats magic = all(12582912.0F);  // 1.5 x 2^23: adding it rounds to the nearest integer
   for (std::int64_t b = 0; b < blocks; ++b, x += quant_block) {
@@ -205,8 +206,7 @@ void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, 
       const Floats magnitude = value < 0.0F ? -value : value;
       top = magnitude > top ? magnitude : top;
     }
-    float largest = 0.0F;
-    for (int lane = 0; lane < lanes; ++lane) largest = top[lane] > largest ? top[lane] : largest;
+    const float largest = largest_of(top);
     const float inverse = largest > 0.0F ? limit / largest : 0.0F;
     Floats total = all(0.0F);
     for (int i = 0; i < quant_block; i += lanes) {
@@ -214,16 +214,16 @@ void quantise(const float* x, std::int64_t blocks, int bits, std::byte* values, 
       total += rounded;
       if (bits == 8) {
         using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
-        *reinterpret_cast<Bytes*>(values + b * quant_block + i) =
+        *reinterpret_cast<Bytes*>(values + b * rows * quant_block + i) =
             __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
       } else {
         using Words = std::int16_t __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
-        *reinterpret_cast<Words*>(values + (b * quant_block + i) * 2) =
+        *reinterpret_cast<Words*>(values + (b * rows * quant_block + i) * 2) =
             __builtin_convertvector(__builtin_convertvector(rounded, Ints), Words);
       }
     }
-    scales[b] = largest / limit;
-    sums[b] = static_cast<std::int32_t>(sum_of(total));  // at most 32 x 32767: exact in a float
+    scales[b * rows] = largest / limit;
+    sums[b * rows] = factor * static_cast<std::int32_t>(sum_of(total));  // at most 32 x 32767: exact in a float
   }
 }
 
