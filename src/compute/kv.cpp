@@ -25,7 +25,7 @@ KvSequence::~KvSequence() { release(); }
 
 void KvSequence::release() noexcept {
   // The pool reserved room for all its pages, so this does not allocate.
-  if (pool_ != nullptr) pool_->free_.insert(pool_->free_.end(), pages_.begin(), pages_.end());
+  if (pool_ != nullptr) pool_->free_.insert(pool_->free_.end(), pages_.rbegin(), pages_.rend());
   pages_.clear();
 }
 
@@ -37,7 +37,8 @@ KvPool::KvPool(const KvShape& shape, int pages) : shape_(shape), pages_(pages) {
 std::optional<KvSequence> KvPool::reserve(int positions) {
   const int needed = pages_for(positions);
   if (needed > free_pages()) return std::nullopt;
-  std::vector<int> pages(free_.end() - needed, free_.end());
+  // Last in, first out, but the pages ascend where they can: a sequence is then read as one stretch of memory.
+  std::vector<int> pages(free_.rbegin(), free_.rbegin() + needed);
   free_.resize(free_.size() - static_cast<std::size_t>(needed));
   return KvSequence(this, std::move(pages));
 }

@@ -11,6 +11,7 @@ namespace continuo::compute::cpu {
 
 namespace {
 constexpr std::size_t alignment = 64;
+constexpr std::size_t slab = std::size_t{16} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest_block = std::size_t{1} << 20;
 }  // namespace
@@ -18,12 +19,24 @@ constexpr std::size_t smallest_block = std::size_t{1} << 20;
 AlignedBytes::AlignedBytes(std::size_t size) : size_(size) {
   const bool large = size >= 2 * huge_page;
   const std::align_val_t aligned{large ? huge_page : alignment};
-  data_ = {static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), aligned)), FreeAligned{aligned}};
+  data_ = {static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), aligned)), FreeAligned{aligned, true}};
 #if defined(__linux__)
   // Streams of weights, keys and values cross a small page every few hundred cycles; where the system allows it, large pages save
   // those look-ups. Only whole ones: the rest would be memory that nobody uses.
   if (large) madvise(data_.get(), size / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
+}
+
+AlignedBytes Slabs::keep(const AlignedBytes& bytes) {
+  const std::size_t taken = (bytes.size() + alignment - 1) / alignment * alignment;
+  if (blocks_.empty() || used_ + taken > blocks_.back().size()) {
+    blocks_.emplace_back(std::max(taken, slab));
+    used_ = 0;
+  }
+  std::byte* place = blocks_.back().data() + used_;
+  std::copy(bytes.data(), bytes.data() + bytes.size(), place);
+  used_ += taken;
+  return {place, bytes.size()};
 }
 
 float* Arena::floats(std::int64_t count) {

@@ -93,6 +93,20 @@ void attend_page(const AttendPages& task, const std::byte* run, int count, Atten
 
 }  // namespace
 
+void portable_store_int8(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run) {
+  auto* scales = reinterpret_cast<float*>(run + layout.scales_at) + slot;
+  for (const float* x : {key, value}) {
+    float largest = 0.0F;
+    for (int i = 0; i < layout.width; ++i) largest = std::max(largest, std::fabs(x[i]));
+    const float inverse = largest > smallest_unit ? 127.0F / largest : 0.0F;
+    scales[x == key ? 0 : page_positions] = largest / 127.0F;
+    for (int i = 0; i < layout.width; ++i) {
+      const auto whole = static_cast<int>(std::nearbyint(x[i] * inverse));
+      run[x == key ? layout.key_at(slot, i) : layout.value_at(slot, i)] = static_cast<std::byte>(x == key ? whole + 128 : whole);
+    }
+  }
+}
+
 void portable_attend_pages(const AttendPages& task) {
   const KvLayout& layout = task.layout;
   for (int head = 0; head < task.heads; ++head) {

@@ -19,9 +19,8 @@ void store_split(std::byte* at, std::int64_t index, std::int64_t apart, Ints v) 
 #if CONTINUO_VNNI
   const Ints upper = is_signed ? (v + 128) >> 8 : v >> 8;
   const Ints lower = is_signed ? v - (upper << 8) : v & 255;
-  using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
-  *reinterpret_cast<Bytes*>(at + index) = __builtin_convertvector(upper, Bytes);
-  *reinterpret_cast<Bytes*>(at + apart + index) = __builtin_convertvector(lower, Bytes);
+  store_bytes(at + index, upper);
+  store_bytes(at + apart + index, lower);
 #else
   (void)apart;
   using Words = std::int16_t __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
@@ -259,6 +258,37 @@ void attend_pages_of(const AttendPages& task) {
                         mix_of(head) + task.layout.padded);
     }
   }
+}
+
+/// Rounds x [width] to whole steps of the returned scale, one integer a place.
+float round_to_int8(const float* x, int width, std::int32_t* out) {
+  const int whole = width / lanes * lanes;
+  Floats top = all(0.0F);
+  for (int i = 0; i < whole; i += lanes) {
+    const Floats value = load(x + i);
+    top = larger(top, value < 0.0F ? -value : value);
+  }
+  float largest = largest_of(top);
+  for (int i = whole; i < width; ++i) largest = __builtin_fabsf(x[i]) > largest ? __builtin_fabsf(x[i]) : largest;
+  const float inverse = largest > smallest_unit ? 127.0F / largest : 0.0F;
+  using IntsAnywhere = std::int32_t __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+  for (int i = 0; i < whole; i += lanes) *reinterpret_cast<IntsAnywhere*>(out + i) = round_to_ints(load(x + i) * inverse);
+  for (int i = whole; i < width; ++i) out[i] = round_to_ints(all(x[i] * inverse))[0];
+  return largest / 127.0F;
+}
+
+void store_int8(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run) {
+  constexpr int at_once = 256;  // dimensions
+  auto* scales = reinterpret_cast<float*>(run + layout.scales_at) + slot;
+  if (layout.width > at_once) return portable_store_int8(layout, slot, key, value, run);
+  std::int32_t whole[at_once];
+  scales[0] = round_to_int8(key, layout.width, whole);
+  for (int i = 0; i < layout.width; ++i) {
+    run[i / 4 * (page_positions * 4) + slot * 4 + i % 4] = static_cast<std::byte>(whole[i] + 128);
+  }
+  scales[page_positions] = round_to_int8(value, layout.width, whole);
+  std::byte* values = run + layout.values_at + slot / 4 * layout.padded * 4 + slot % 4;
+  for (int i = 0; i < layout.width; ++i) values[i * 4] = static_cast<std::byte>(whole[i]);
 }
 
 void attend_pages(const AttendPages& task) {

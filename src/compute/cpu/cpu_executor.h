@@ -1,6 +1,7 @@
 // The CPU executor: every operator done at once, by the kernels of one instruction set, over one thread pool.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -101,13 +102,19 @@ class CpuExecutor final : public Executor {
   /// Runs a prepared product over all threads; n and panels come from the matrix.
   void run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t rows);
   /// The same for quantised panels: quantises the rows of task.x first.
-  void run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows);
+  void run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows, const NormWeights* norm = nullptr);
   /// Splits a product over the threads: body(row_begin, row_end, panel_begin, panel_end).
   template <class Body>
   void share(const PackedMatrix& matrix, std::int64_t rows, Body&& body);
-  Tensor multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual);
+  Tensor multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual,
+                         const NormWeights* norm = nullptr);
+  void normalise(const NormWeights& weights, const float* x, std::int64_t width, float* y) const;
+  /// Small work for each row: body(row). A few rows are not worth waking the other threads.
+  template <class Body>
+  void for_rows(std::int64_t rows, Body&& body);
   /// Writes one position of all heads: key and value [heads, width].
-  void store_position(const KvLayout& layout, int heads, std::byte* run, std::int64_t slot, const float* key, const float* value);
+  void store_position(const KvLayout& layout, int heads, std::byte* run, std::int64_t slot, const float* key,
+                      const float* value) const;
   /// What one row of an attention hears: pages of one sequence or prompt; none: its result is zero.
   struct Heard {
     const KvLayout* layout = nullptr;
@@ -119,7 +126,15 @@ class CpuExecutor final : public Executor {
   /// x continued by the padding, with an activation applied, in arena memory: [left + time + right, columns].
   Tensor padded(Tensor x, const Padding& padding, Activation activation);
 
+  /// A matrix as it stays: in the slabs.
+  PackedMatrix kept(PackedMatrix matrix) {
+    matrix.panels = slabs_.keep(matrix.panels);
+    matrix.scales = slabs_.keep(matrix.scales);
+    return matrix;
+  }
+
   const Kernels& kernels_;
+  Slabs slabs_;
   ThreadPool pool_;
   Arena arena_;
   std::vector<PackedMatrix> matrices_;
@@ -131,5 +146,15 @@ class CpuExecutor final : public Executor {
   std::vector<Heard> heard_;
   Profile profile_;
 };
+
+template <class Body>
+void CpuExecutor::for_rows(std::int64_t rows, Body&& body) {
+  const std::int64_t few = 4, most = 16;  // rows of a task
+  const std::int64_t a_task =
+      rows < few ? few : std::clamp<std::int64_t>((rows + pool_.threads() - 1) / pool_.threads(), 2, most);
+  pool_.parallel_for((rows + a_task - 1) / a_task, [&](std::int64_t task) {
+    for (std::int64_t r = task * a_task; r < std::min(rows, (task + 1) * a_task); ++r) body(r);
+  });
+}
 
 }  // namespace continuo::compute::cpu

@@ -66,9 +66,8 @@ std::unique_ptr<CrossKv> CpuExecutor::make_cross_kv(const KvShape& shape, KvType
 }
 
 void CpuExecutor::store_position(const KvLayout& layout, int heads, std::byte* run, std::int64_t slot, const float* key,
-                                 const float* value) {
+                                 const float* value) const {
   const int width = layout.width;
-  std::int8_t* whole = reinterpret_cast<std::int8_t*>(arena_.floats((width + 3) / 4));
   for (int head = 0; head < heads; ++head, run += layout.run_bytes, key += width, value += width) {
     switch (layout.type) {
       case KvType::f32:
@@ -82,14 +81,7 @@ void CpuExecutor::store_position(const KvLayout& layout, int heads, std::byte* r
         kernels_.float_to_half(value, width, halves);
         break;
       }
-      case KvType::int8: {
-        auto* scales = reinterpret_cast<float*>(run + layout.scales_at);
-        scales[slot] = kernels_.float_to_int8(key, width, whole);
-        for (int i = 0; i < width; ++i) run[layout.key_at(slot, i)] = static_cast<std::byte>(whole[i] + 128);
-        scales[page_positions + slot] = kernels_.float_to_int8(value, width, whole);
-        for (int i = 0; i < width; ++i) run[layout.value_at(slot, i)] = static_cast<std::byte>(whole[i]);
-        break;
-      }
+      case KvType::int8: kernels_.store_int8(layout, slot, key, value, run); break;
     }
   }
 }
@@ -179,19 +171,13 @@ Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int6
     attend.states = states + ((r * parts + part) * heads + head) * state_floats;
     kernels_.attend_pages(attend);
   });
-  const std::int64_t rows_a_task = 16;
-  pool_.parallel_for((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    for (std::int64_t r = task * rows_a_task; r < std::min(rows, (task + 1) * rows_a_task); ++r) {
-      const Heard& row = heard[static_cast<std::size_t>(r)];
-      float* out = y.data + r * columns;
-      if (row.positions == 0) {
-        std::fill(out, out + columns, 0.0F);
-        continue;
-      }
-      for (int head = 0; head < heads; ++head) {
-        join_parts(states + (r * parts * heads + head) * state_floats, (row.positions + part_positions - 1) / part_positions,
-                   heads * state_floats, head_width, out + static_cast<std::int64_t>(head) * head_width);
-      }
+  for_rows(rows, [&](std::int64_t r) {
+    const Heard& row = heard[static_cast<std::size_t>(r)];
+    float* out = y.data + r * columns;
+    if (row.positions == 0) std::fill(out, out + columns, 0.0F);
+    for (int head = 0; head < heads && row.positions > 0; ++head) {
+      join_parts(states + (r * parts * heads + head) * state_floats, (row.positions + part_positions - 1) / part_positions,
+                 heads * state_floats, head_width, out + static_cast<std::int64_t>(head) * head_width);
     }
   });
   return y;
@@ -204,15 +190,15 @@ Tensor CpuExecutor::self_attention(Tensor qkv, KvPool& pool, int layer, std::spa
   const std::int64_t width = std::int64_t{heads} * kv.shape().head_width;
   assert(qkv.columns == 3 * width && qkv.rows == static_cast<std::int64_t>(rows.size()));
   std::size_t pages = 0;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Row& row = rows[r];
+  for_rows(qkv.rows, [&](std::int64_t r) {
+    const Row& row = rows[static_cast<std::size_t>(r)];
     assert(row.position >= 0 && row.position < row.sequence->capacity());
     const int page = row.sequence->pages()[static_cast<std::size_t>(row.position / page_positions)];
-    const float* key = qkv.data + static_cast<std::int64_t>(r) * qkv.columns + width;
+    const float* key = qkv.data + r * qkv.columns + width;
     store_position(kv.layout(), heads, kv.run(page, layer), row.position % page_positions, key, key + width);
-    pages += static_cast<std::size_t>(KvPool::pages_for(row.position + 1));
-  }
+  });
   for (const Row& row : rows) {
+    pages += static_cast<std::size_t>(KvPool::pages_for(row.position + 1));
     timed.add((row.position + 1) * heads * kv.layout().run_bytes / page_positions, 2 * (row.position + 1) * width);
   }
   runs_.clear();

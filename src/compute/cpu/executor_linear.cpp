@@ -46,20 +46,16 @@ Tensor CpuExecutor::norm(Norm norm, Tensor x) {
   const Profile::Timed timed(profile_, "norm");
   const NormWeights& weights = norms_[static_cast<std::size_t>(norm.id)];
   Tensor y = make(x.rows, x.columns);
-  // A handful of rows is not worth waking the other threads.
-  const std::int64_t rows_a_task = 16;
-  pool_.parallel_for((x.rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    for (std::int64_t r = task * rows_a_task; r < std::min(x.rows, (task + 1) * rows_a_task); ++r) {
-      const float* in = x.data + r * x.columns;
-      float* out = y.data + r * x.columns;
-      if (weights.kind == NormKind::layer) {
-        kernels_.layer_norm(in, weights.gain.data(), weights.bias.data(), weights.epsilon, x.columns, out);
-      } else {
-        kernels_.rms_norm(in, weights.gain.data(), weights.epsilon, x.columns, out);
-      }
-    }
-  });
+  for_rows(x.rows, [&](std::int64_t r) { normalise(weights, x.data + r * x.columns, x.columns, y.data + r * x.columns); });
   return y;
+}
+
+void CpuExecutor::normalise(const NormWeights& weights, const float* x, std::int64_t width, float* y) const {
+  if (weights.kind == NormKind::layer) {
+    kernels_.layer_norm(x, weights.gain.data(), weights.bias.data(), weights.epsilon, width, y);
+  } else {
+    kernels_.rms_norm(x, weights.gain.data(), weights.epsilon, width, y);
+  }
 }
 
 template <class Body>
@@ -95,19 +91,21 @@ void CpuExecutor::run_gemm(const PackedMatrix& matrix, Gemm task, std::int64_t r
   });
 }
 
-void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows) {
+void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, std::int64_t rows, const NormWeights* norm) {
   const QuantKernels& kernels = *kernels_.quant;
   const int bits = matrix.quant == QuantKind::q8 ? kernels.q8_bits : 8;
   const std::int64_t blocks = matrix.in / quant_block, block_bytes = quant_block * bits / 8;
   auto* values = reinterpret_cast<std::byte*>(arena_.floats(rows * blocks * block_bytes / 4));
   float* scales = arena_.floats(rows * blocks);
   auto* sums = reinterpret_cast<std::int32_t*>(arena_.floats(rows * blocks));
-  const std::int64_t rows_a_task = 16;
-  pool_.parallel_for((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t index) {
-    for (std::int64_t r = index * rows_a_task; r < std::min(rows, (index + 1) * rows_a_task); ++r) {
-      kernels.quantise(task.x + r * task.x_stride, blocks, rows, bits, sum_factor(matrix.quant), values + r * block_bytes,
-                       scales + r, sums + r);
+  float* normalised = norm == nullptr ? nullptr : arena_.floats(rows * matrix.in);
+  for_rows(rows, [&](std::int64_t r) {
+    const float* x = task.x + r * task.x_stride;
+    if (norm != nullptr) {
+      normalise(*norm, x, matrix.in, normalised + r * matrix.in);
+      x = normalised + r * matrix.in;
     }
+    kernels.quantise(x, blocks, rows, bits, sum_factor(matrix.quant), values + r * block_bytes, scales + r, sums + r);
   });
   QuantGemm quant{};
   quant.kind = matrix.quant;
@@ -131,7 +129,8 @@ void CpuExecutor::run_quant_gemm(const PackedMatrix& matrix, const Gemm& task, s
   });
 }
 
-Tensor CpuExecutor::multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual) {
+Tensor CpuExecutor::multiply_matrix(const PackedMatrix& matrix, Tensor x, Activation after, const Tensor* residual,
+                                    const NormWeights* norm) {
   assert(x.columns == matrix.in);
   Profile::Timed timed(profile_, "linear", matrix.in, matrix.out, true);
   timed.add(matrix.bytes(), x.rows * matrix.in * matrix.out);
@@ -144,7 +143,11 @@ Tensor CpuExecutor::multiply_matrix(const PackedMatrix& matrix, Tensor x, Activa
   task.residual = residual == nullptr ? nullptr : residual->data;
   task.residual_stride = y.columns;
   task.after = after;
-  run_gemm(matrix, task, x.rows);
+  if (norm == nullptr) {
+    run_gemm(matrix, task, x.rows);
+  } else {
+    run_quant_gemm(matrix, task, x.rows, norm);
+  }
   return y;
 }
 
@@ -153,7 +156,9 @@ Tensor CpuExecutor::linear(Linear linear, Tensor x, Activation activation) {
 }
 
 Tensor CpuExecutor::norm_linear(Norm norm, Linear linear, Tensor x, Activation activation) {
-  return this->linear(linear, this->norm(norm, x), activation);
+  const PackedMatrix& matrix = matrices_[static_cast<std::size_t>(linear.id)];
+  if (matrix.quant == QuantKind::none) return this->linear(linear, this->norm(norm, x), activation);
+  return multiply_matrix(matrix, x, activation, nullptr, &norms_[static_cast<std::size_t>(norm.id)]);
 }
 
 Tensor CpuExecutor::linear_add(Linear linear, Tensor x, Tensor residual) {

@@ -14,7 +14,7 @@ Result<Linear> CpuExecutor::load_linear(std::span<const TensorView> weights, con
     set_bias(matrix, float_values(*bias));
   }
   const Linear linear{static_cast<int>(matrices_.size()), static_cast<int>(matrix.in), static_cast<int>(matrix.out)};
-  matrices_.push_back(std::move(matrix));
+  matrices_.push_back(kept(std::move(matrix)));
   return linear;
 }
 
@@ -46,7 +46,7 @@ Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* 
   if (bias != nullptr) {
     set_bias(matrix, float_values(*bias));
   }
-  convs_.push_back(std::move(matrix));
+  convs_.push_back(kept(std::move(matrix)));
   return Conv{static_cast<int>(convs_.size()) - 1,
               static_cast<int>(in),
               static_cast<int>(out),
@@ -78,7 +78,7 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
     for (int r = 0; r < stride; ++r) repeated.insert(repeated.end(), b.begin(), b.end());
     set_bias(matrix, repeated);
   }
-  convs_.push_back(std::move(matrix));
+  convs_.push_back(kept(std::move(matrix)));
   return Conv{
       static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride, 1};
 }
@@ -93,6 +93,8 @@ Result<Lstm> CpuExecutor::load_lstm(const TensorView& w_ih, const TensorView& w_
   assert(bias.size() == second.size());
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += second[i];
   set_bias(weights.input, bias);
+  weights.input = kept(std::move(weights.input));
+  weights.hidden = kept(std::move(weights.hidden));
   lstms_.push_back(std::move(weights));
   return Lstm{static_cast<int>(lstms_.size()) - 1, static_cast<int>(w_ih.shape[1])};
 }

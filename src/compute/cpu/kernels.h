@@ -57,13 +57,14 @@ struct Kernels {
   /// gates [4 width] before their activations, order i, f, g, o; updates cell and hidden [width].
   void (*lstm_cell)(const float* gates, std::int64_t width, float* cell, float* hidden);
   void (*float_to_half)(const float* x, std::int64_t count, std::uint16_t* y);
-  /// Rounds x to whole steps of the returned scale, -127 to 127.
-  float (*float_to_int8)(const float* x, std::int64_t count, std::int8_t* y);
+  /// Writes the key and value [width] of one position into an int8 run, rounded to whole steps of their scales, -127 to 127.
+  void (*store_int8)(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run);
   const QuantKernels* quant;
 };
 
 const Kernels& portable_kernels();
 void portable_attend_pages(const AttendPages& task);
+void portable_store_int8(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run);
 const QuantKernels& portable_quant_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();

@@ -8,8 +8,8 @@
 
 namespace continuo::compute::cpu {
 const Kernels& avx512_kernels() {
-  static constexpr Kernels table{"avx512vnni", true,     gemm,      attend,        attend_pages,  layer_norm,
-                                 rms_norm,     activate, lstm_cell, float_to_half, float_to_int8, &quant_table};
+  static constexpr Kernels table{"avx512vnni", true,     gemm,      attend,        attend_pages, layer_norm,
+                                 rms_norm,     activate, lstm_cell, float_to_half, store_int8,   &quant_table};
   return table;
 }
 }  // namespace continuo::compute::cpu

@@ -102,20 +102,12 @@ void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = continuo::float_to_half(x[i]);
 }
 
-float to_int8(const float* x, std::int64_t count, std::int8_t* y) {
-  float largest = 0.0F;
-  for (std::int64_t i = 0; i < count; ++i) largest = std::fmax(largest, std::fabs(x[i]));
-  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
-  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
-  return largest / 127.0F;
-}
-
 }  // namespace
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable", false,   gemm,    attend, portable_attend_pages, layer_norm, rms_norm, activate,
-                             lstm_cell,  to_half, to_int8, &quant};
+  static const Kernels table{"portable", false,    gemm,      attend,  portable_attend_pages, layer_norm,
+                             rms_norm,   activate, lstm_cell, to_half, portable_store_int8,   &quant};
   return table;
 }
 

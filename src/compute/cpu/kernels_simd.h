@@ -81,6 +81,17 @@ Floats load_any(const std::byte* base, std::int64_t index) {
   }
 }
 
+/// The lowest byte of each integer. (gcc 12 takes __builtin_convertvector apart into single bytes here.)
+void store_bytes(std::byte* to, Ints v) {
+#if CONTINUO_LANES == 16
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, __builtin_bit_cast(__m512i, v)));
+#else
+  const auto bytes = _mm256_and_si256(__builtin_bit_cast(__m256i, v), _mm256_set1_epi32(255));
+  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+#endif
+}
+
 /// The lanes' sum, halves first: always in the same order.
 float sum_of(Floats v) {
 #if CONTINUO_LANES == 16
@@ -347,14 +358,6 @@ void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidde
 
 void float_to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::uint16_t>(_cvtss_sh(x[i], 0));
-}
-
-float float_to_int8(const float* x, std::int64_t count, std::int8_t* y) {
-  float largest = 0.0F;
-  for (std::int64_t i = 0; i < count; ++i) largest = __builtin_fabsf(x[i]) > largest ? __builtin_fabsf(x[i]) : largest;
-  const float inverse = largest > 0.0F ? 127.0F / largest : 0.0F;
-  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::int8_t>(__builtin_rintf(x[i] * inverse));
-  return largest / 127.0F;
 }
 
 }  // namespace

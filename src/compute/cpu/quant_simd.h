@@ -96,65 +96,106 @@ constexpr int q8_group = 4, q8_bits = 8;
 
 constexpr int quant_rows = 4;
 
-/// 4-bit weights, `rows` rows by one panel (two vectors of 8 channels). maddubs adds pairs of unsigned weights times signed
-/// activations in 16 bits; a block's eight of them stay within range: 8 x 2 x 15 x 127 = 30,480.
+// Sums that the compiler must not put off: left alone, gcc 12 computes all products of a block first and spills them.
+void add_now(__m256i& sum, __m256i term) {
+  sum = _mm256_add_epi32(sum, term);
+  asm("" : "+x"(sum));
+}
+void add_now_16(__m256i& sum, __m256i term) {
+  sum = _mm256_add_epi16(sum, term);
+  asm("" : "+x"(sum));
+}
+
+/// The integer products of one block: `rows` rows by both vectors of a panel, so that an activation once spread serves two.
+/// 16-bit activations: pmaddwd multiplies pairs exactly; 32 products of 127 x 32767 stay far within 32 bits.
+template <int rows>
+void products_q8(const std::byte* payload, const std::byte* x, __m256i (*product)[2]) {
+  for (int r = 0; r < rows; ++r) product[r][0] = product[r][1] = _mm256_setzero_si256();
+#pragma GCC unroll 16
+  for (int pair = 0; pair < 16; ++pair) {
+    const __m256i w0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(payload + pair * 32)));
+    const __m256i w1 = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(payload + pair * 32 + 16)));
+    for (int r = 0; r < rows; ++r) {
+      const __m256i values = _mm256_set1_epi32(four_bytes(x + (r * quant_block + pair * 2) * 2));
+      add_now(product[r][0], _mm256_madd_epi16(w0, values));
+      add_now(product[r][1], _mm256_madd_epi16(w1, values));
+    }
+  }
+}
+
+/// The same for 4-bit weights and 8-bit activations. maddubs adds pairs of unsigned weights times signed activations in 16 bits;
+/// a block's eight of them stay within range: 8 x 2 x 15 x 127 = 30,480.
+template <int rows>
+void products_q4(const std::byte* payload, const std::byte* x, __m256i (*product)[2]) {
+  const __m256i nibble = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+  __m256i narrow[rows][2];
+  for (int r = 0; r < rows; ++r) narrow[r][0] = narrow[r][1] = _mm256_setzero_si256();
+#pragma GCC unroll 4
+  for (int group = 0; group < 4; ++group) {
+    const __m256i both0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(payload + group * 64));
+    const __m256i both1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(payload + group * 64 + 32));
+    const __m256i low0 = _mm256_and_si256(both0, nibble), low1 = _mm256_and_si256(both1, nibble);
+    for (int r = 0; r < rows; ++r) {
+      const __m256i values = _mm256_set1_epi32(four_bytes(x + r * quant_block + group * 4));
+      add_now_16(narrow[r][0], _mm256_maddubs_epi16(low0, values));
+      add_now_16(narrow[r][1], _mm256_maddubs_epi16(low1, values));
+    }
+    const __m256i high0 = _mm256_and_si256(_mm256_srli_epi16(both0, 4), nibble);
+    const __m256i high1 = _mm256_and_si256(_mm256_srli_epi16(both1, 4), nibble);
+    for (int r = 0; r < rows; ++r) {
+      const __m256i values = _mm256_set1_epi32(four_bytes(x + r * quant_block + group * 4 + 16));
+      add_now_16(narrow[r][0], _mm256_maddubs_epi16(high0, values));
+      add_now_16(narrow[r][1], _mm256_maddubs_epi16(high1, values));
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    product[r][0] = _mm256_madd_epi16(narrow[r][0], ones);
+    product[r][1] = _mm256_madd_epi16(narrow[r][1], ones);
+  }
+}
+
 template <int rows, QuantKind kind>
 void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
   Floats sums[rows][2];
   for (auto& sum : sums) sum[0] = sum[1] = all(0.0F);
   const std::int64_t first = panel * task.blocks;
   const std::byte* payload = task.payload + first * payload_bytes(kind);
-  const __m256i nibble = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
-  for (std::int64_t b = 0; b < task.blocks; ++b, payload += payload_bytes(kind)) {
-    for (int v = 0; v < 2; ++v) {
-      __m256i product[rows];
-      if constexpr (kind == QuantKind::q8) {
-        // 16-bit activations: pmaddwd multiplies pairs exactly; 32 products of 127 x 32767 stay far within 32 bits.
-        const std::byte* x = task.x + (b * task.rows + row) * quant_block * 2;
-        for (int r = 0; r < rows; ++r) product[r] = _mm256_setzero_si256();
-        for (int pair = 0; pair < 16; ++pair) {
-          const __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(payload + pair * 32 + v * 16)));
-          for (int r = 0; r < rows; ++r) {
-            const std::byte* values = x + (r * quant_block + pair * 2) * 2;
-            product[r] = _mm256_add_epi32(product[r], _mm256_madd_epi16(w, _mm256_set1_epi32(four_bytes(values))));
-          }
-        }
-      } else {
-        const std::byte* x = task.x + (b * task.rows + row) * quant_block;
-        __m256i narrow[rows];
-        for (int r = 0; r < rows; ++r) narrow[r] = _mm256_setzero_si256();
-        for (int group = 0; group < 4; ++group) {
-          const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(payload + group * 64 + v * 32));
-          const __m256i low = _mm256_and_si256(both, nibble);
-          const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), nibble);
-          for (int r = 0; r < rows; ++r) {
-            const std::byte* values = x + r * quant_block + group * 4;
-            narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(low, _mm256_set1_epi32(four_bytes(values))));
-            narrow[r] = _mm256_add_epi16(narrow[r], _mm256_maddubs_epi16(high, _mm256_set1_epi32(four_bytes(values + 16))));
-          }
-        }
-        for (int r = 0; r < rows; ++r) {
-          product[r] = _mm256_madd_epi16(narrow[r], ones);
-          if constexpr (kind == QuantKind::q4) {
-            product[r] = _mm256_add_epi32(product[r], _mm256_set1_epi32(task.x_sums[b * task.rows + row + r]));
-          }
-        }
-      }
-      if constexpr (kind == QuantKind::q4_min) {
-        const Floats scale = load(task.scales_f32 + (first + b) * 2 * panel_width + v * lanes);
-        const Floats minimum = load(task.scales_f32 + (first + b) * 2 * panel_width + panel_width + v * lanes);
-        for (int r = 0; r < rows; ++r) {
-          const std::int64_t at = b * task.rows + row + r;
-          const Floats whole = to_floats(product[r]) * scale - minimum * static_cast<float>(task.x_sums[at]);
-          sums[r][v] += whole * task.x_scales[at];
-        }
-      } else {
-        const Floats scale = load_half(task.scales + (first + b) * panel_width + v * lanes);
-        for (int r = 0; r < rows; ++r) {
-          sums[r][v] += to_floats(product[r]) * (scale * task.x_scales[b * task.rows + row + r]);
-        }
-      }
+  const std::uint16_t* scales = task.scales + first * panel_width;
+  const float* scales_f32 = task.scales_f32 + first * 2 * panel_width;
+  const std::int64_t x_bytes = quant_block * (kind == QuantKind::q8 ? 2 : 1);
+  const std::byte* x = task.x + row * x_bytes;
+  const float* x_scales = task.x_scales + row;
+  const std::int32_t* x_sums = task.x_sums + row;
+  for (std::int64_t b = 0; b < task.blocks; ++b) {
+    __m256i product[rows][2];
+    if constexpr (kind == QuantKind::q8) {
+      products_q8<rows>(payload, x, product);
+    } else {
+      products_q4<rows>(payload, x, product);
     }
+    if constexpr (kind == QuantKind::q4_min) {
+      for (int v = 0; v < 2; ++v) {
+        const Floats scale = load(scales_f32 + v * lanes), minimum = load(scales_f32 + panel_width + v * lanes);
+        for (int r = 0; r < rows; ++r) {
+          sums[r][v] += (to_floats(product[r][v]) * scale - minimum * static_cast<float>(x_sums[r])) * x_scales[r];
+        }
+      }
+      scales_f32 += 2 * panel_width;
+    } else {
+      const Floats scale[2] = {load_half(scales), load_half(scales + lanes)};
+      for (int r = 0; r < rows; ++r) {
+        for (int v = 0; v < 2; ++v) {
+          __m256i whole = product[r][v];
+          if constexpr (kind == QuantKind::q4) whole = _mm256_add_epi32(whole, _mm256_set1_epi32(x_sums[r]));
+          sums[r][v] += to_floats(whole) * (scale[v] * x_scales[r]);
+        }
+      }
+      scales += panel_width;
+    }
+    payload += payload_bytes(kind);
+    x += task.rows * x_bytes;
+    x_scales += task.rows;
+    x_sums += task.rows;
   }
   for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums[r]);
 }
@@ -213,9 +254,7 @@ void quantise(const float* x, std::int64_t blocks, std::int64_t rows, int bits, 
       const Floats rounded = (load(x + i) * inverse + magic) - magic;
       total += rounded;
       if (bits == 8) {
-        using Bytes = std::int8_t __attribute__((vector_size(lanes), aligned(1), may_alias));
-        *reinterpret_cast<Bytes*>(values + b * rows * quant_block + i) =
-            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
+        store_bytes(values + b * rows * quant_block + i, __builtin_convertvector(rounded, Ints));
       } else {
         using Words = std::int16_t __attribute__((vector_size(lanes * 2), aligned(2), may_alias));
         *reinterpret_cast<Words*>(values + (b * rows * quant_block + i) * 2) =
