@@ -15,7 +15,7 @@ namespace continuo::compute::testing {
 
 inline std::vector<std::string> runnable_isas() {
   std::vector<std::string> names;
-  for (const char* name : {"portable", "avx2", "avx512vnni"}) {
+  for (const char* name : {"portable", "avx2", "avxvnni", "avx512vnni", "neon"}) {
     if (make_cpu_executor({1, name})) names.emplace_back(name);
   }
   return names;

@@ -54,7 +54,7 @@ inline const std::string& converted(const std::string& folder) {
 
 inline std::vector<std::string> isas() {
   std::vector<std::string> names;
-  for (const char* name : {"portable", "avx2", "avx512vnni"}) {
+  for (const char* name : {"portable", "avx2", "avxvnni", "avx512vnni", "neon"}) {
     if (compute::make_cpu_executor({1, name})) names.emplace_back(name);
   }
   return names;

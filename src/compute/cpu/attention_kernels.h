@@ -43,7 +43,4 @@ struct AttendPages {
   float* states;                 // [heads]
 };
 
-/// Joins the parts of one head: out [width] = softmax-weighted mix. parts [count], `stride` floats apart.
-void join_parts(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out);
-
 }  // namespace continuo::compute::cpu

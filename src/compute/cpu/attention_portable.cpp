@@ -1,4 +1,4 @@
-// The reference of the attention over pages, in plain loops; and the joining of parts, which is the same for all.
+// The reference of the attention over pages, in plain loops.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -122,7 +122,7 @@ void portable_attend_pages(const AttendPages& task) {
   }
 }
 
-void join_parts(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out) {
+void portable_join_parts(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out) {
   const auto state = [&](std::int64_t part) -> const AttendState& {
     return *reinterpret_cast<const AttendState*>(parts + part * stride);
   };

@@ -260,6 +260,25 @@ void attend_pages_of(const AttendPages& task) {
   }
 }
 
+void join_parts(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out) {
+  const auto state = [&](std::int64_t part) { return reinterpret_cast<const AttendState*>(parts + part * stride); };
+  float top = state(0)->top;
+  for (std::int64_t part = 1; part < count; ++part) top = state(part)->top > top ? state(part)->top : top;
+  const int whole = width / lanes * lanes;
+  float sum = 0.0F;
+  for (std::int64_t part = 0; part < count; ++part) {
+    const Floats weights = exponential(all(state(part)->top - top));
+    const float weight = weights[0];
+    const float* mix = parts + part * stride + attend_header;
+    sum += weight * state(part)->sum;
+    for (int i = 0; i < whole; i += lanes) store(out + i, (part == 0 ? all(0.0F) : load(out + i)) + weights * load(mix + i));
+    for (int i = whole; i < width; ++i) out[i] = (part == 0 ? 0.0F : out[i]) + weight * mix[i];
+  }
+  const float scale = 1.0F / sum;
+  for (int i = 0; i < whole; i += lanes) store(out + i, load(out + i) * scale);
+  for (int i = whole; i < width; ++i) out[i] *= scale;
+}
+
 /// Rounds x [width] to whole steps of the returned scale, one integer a place.
 float round_to_int8(const float* x, int width, std::int32_t* out) {
   const int whole = width / lanes * lanes;

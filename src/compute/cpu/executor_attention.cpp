@@ -11,6 +11,7 @@ namespace continuo::compute::cpu {
 
 namespace {
 
+constexpr int tasks_a_thread = 2;
 constexpr int least_heads = 4;  // of a task; fewer are not worth the hand-over
 
 std::size_t storage_bytes(const KvShape& shape, const KvLayout& layout, int pages) {
@@ -146,7 +147,7 @@ Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int6
   const std::int64_t parts = (longest + part_positions - 1) / part_positions;
   // A task reads best when its heads are all there are, one stretch of memory; few tasks are split into groups of heads until
   // there is work for all threads.
-  const std::int64_t wanted = (2 * pool_.threads() + rows * parts - 1) / std::max<std::int64_t>(rows * parts, 1);
+  const std::int64_t wanted = (tasks_a_thread * pool_.threads() + rows * parts - 1) / std::max<std::int64_t>(rows * parts, 1);
   const auto heads_a_task = static_cast<int>(std::max<std::int64_t>(least_heads, (heads + wanted - 1) / wanted));
   const std::int64_t groups = (heads + heads_a_task - 1) / heads_a_task;
   float* states = arena_.floats(rows * parts * heads * state_floats);
@@ -176,8 +177,9 @@ Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int6
     float* out = y.data + r * columns;
     if (row.positions == 0) std::fill(out, out + columns, 0.0F);
     for (int head = 0; head < heads && row.positions > 0; ++head) {
-      join_parts(states + (r * parts * heads + head) * state_floats, (row.positions + part_positions - 1) / part_positions,
-                 heads * state_floats, head_width, out + static_cast<std::int64_t>(head) * head_width);
+      kernels_.join_parts(states + (r * parts * heads + head) * state_floats,
+                          (row.positions + part_positions - 1) / part_positions, heads * state_floats, head_width,
+                          out + static_cast<std::int64_t>(head) * head_width);
     }
   });
   return y;

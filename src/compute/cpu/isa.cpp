@@ -17,9 +17,12 @@ Result<const Kernels*> choose_kernels(const std::string& name) {
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vnni");
-  if (wanted.empty()) return avx512 ? &avx512_kernels() : avx2 ? &avx2_kernels() : &portable_kernels();
+  const bool avxvnni = avx2 && __builtin_cpu_supports("avxvnni");
+  if (wanted.empty() && avx512) return &avx512_kernels();
+  if (wanted.empty()) return avxvnni ? &avxvnni_kernels() : avx2 ? &avx2_kernels() : &portable_kernels();
   if (wanted == "avx512vnni" && avx512) return &avx512_kernels();
-  if ((wanted == "avx2" || wanted == "avxvnni") && avx2) return &avx2_kernels();
+  if (wanted == "avxvnni" && (avxvnni || avx512)) return avxvnni ? &avxvnni_kernels() : &avxvnni_evex_kernels();
+  if (wanted == "avx2" && avx2) return &avx2_kernels();
 #else
   if (wanted.empty()) return &portable_kernels();
 #endif

@@ -51,6 +51,8 @@ struct Kernels {
   void (*attend)(const Attend& task);
   /// Starts the task's states and takes its positions in.
   void (*attend_pages)(const AttendPages& task);
+  /// Joins the parts of one head: out [width] = softmax-weighted mix. parts [count], `stride` floats apart.
+  void (*join_parts)(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out);
   void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y);
   void (*rms_norm)(const float* x, const float* gain, float epsilon, std::int64_t width, float* y);
   void (*activate)(Activation activation, const float* x, std::int64_t count, float* y);
@@ -64,10 +66,13 @@ struct Kernels {
 
 const Kernels& portable_kernels();
 void portable_attend_pages(const AttendPages& task);
+void portable_join_parts(const float* parts, std::int64_t count, std::int64_t stride, int width, float* out);
 void portable_store_int8(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run);
 const QuantKernels& portable_quant_kernels();
 #if defined(__x86_64__)
 const Kernels& avx2_kernels();
+const Kernels& avxvnni_kernels();
+const Kernels& avxvnni_evex_kernels();  // the same, in AVX-512's encoding
 const Kernels& avx512_kernels();
 #endif
 

@@ -1,16 +1,7 @@
 #if defined(__x86_64__)
 #define CONTINUO_LANES 8
 #define CONTINUO_VNNI 0
-#include "compute/cpu/kernels_simd.h"
-//
-#include "compute/cpu/attention_simd.h"
-#include "compute/cpu/quant_simd.h"
-
-namespace continuo::compute::cpu {
-const Kernels& avx2_kernels() {
-  static constexpr Kernels table{"avx2",   true,     gemm,      attend,        attend_pages, layer_norm,
-                                 rms_norm, activate, lstm_cell, float_to_half, store_int8,   &quant_table};
-  return table;
-}
-}  // namespace continuo::compute::cpu
+#define CONTINUO_NAME "avx2"
+#define CONTINUO_TABLE avx2_kernels
+#include "compute/cpu/simd_table.h"
 #endif

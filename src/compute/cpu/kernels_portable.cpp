@@ -106,8 +106,19 @@ void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable", false,    gemm,      attend,  portable_attend_pages, layer_norm,
-                             rms_norm,   activate, lstm_cell, to_half, portable_store_int8,   &quant};
+  static const Kernels table{"portable",
+                             false,
+                             gemm,
+                             attend,
+                             portable_attend_pages,
+                             portable_join_parts,
+                             layer_norm,
+                             rms_norm,
+                             activate,
+                             lstm_cell,
+                             to_half,
+                             portable_store_int8,
+                             &quant};
   return table;
 }
 
