@@ -11,7 +11,8 @@
 
 namespace continuo::audio {
 
-/// Only so much from the beginning of a recording is listened to.
+/// Only so much from the beginning of a recording is listened to, as by transformers. audiocraft cuts the chroma instead, so that
+/// its last two spectra hear what follows, where ours and transformers' hear the reflected end.
 inline constexpr int max_melody_seconds = 30;
 
 struct ChromaOptions {

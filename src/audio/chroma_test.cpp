@@ -8,34 +8,16 @@
 
 #include "audio/npy.h"
 #include "audio/resample.h"
+#include "audio/tunes_test.h"
 #include "base/file.h"
 
 namespace continuo::audio {
 namespace {
 
 using nlohmann::json;
+using testing::play;
 
 const std::string goldens = std::string(CONTINUO_SOURCE_DIR) + "/tests/goldens/";
-
-/// The formula of tests/goldens/melody/golden.json's notes.
-Sound play(const json& golden) {
-  const auto channels = golden["notes"].size();
-  const auto samples = golden["samples"].get<std::size_t>();
-  const int rate = golden["sampling_rate"];
-  std::vector<double> audio(samples * channels);
-  for (std::size_t c = 0; c < channels; ++c) {
-    for (const json& note : golden["notes"][c]) {
-      const auto start = note["start"].get<std::size_t>(), length = note["samples"].get<std::size_t>();
-      const double amplitude = note["amplitude"], hertz = note["hz"];
-      for (std::size_t n = 0; n < length; ++n) {
-        const auto at = static_cast<double>(n);
-        audio[(start + n) * channels + c] += amplitude * std::sin(std::numbers::pi * (at + 0.5) / static_cast<double>(length)) *
-                                             std::sin(2.0 * std::numbers::pi * hertz * at / rate);
-      }
-    }
-  }
-  return {{audio.begin(), audio.end()}, static_cast<int>(channels), rate};
-}
 
 TEST(Chroma, EqualsTheReference) {
   int cases = 0;

@@ -28,4 +28,21 @@ struct MediaLimits {
 Result<Sound> decode_media(std::span<const std::byte> bytes, const std::string& name, const MediaLimits& limits = {});
 Result<Sound> read_media(const std::string& path, const MediaLimits& limits = {});
 
+/// The end of a sound. What was left out before it is a whole number of seconds, so that the end at another rate is the end of
+/// the whole at that rate.
+struct SoundEnd {
+  Sound sound;
+  std::int64_t skipped_seconds = 0;
+
+  /// Of the whole at a rate, as resampled() makes it.
+  std::int64_t whole_frames(int rate) const;
+};
+
+/// Longer files are not worth the wait: all of a file is decoded, because only so is its end found exactly.
+inline constexpr double max_seconds_before_end = 4 * 3600.0;
+
+/// At least the last `seconds`, or all there is. Memory grows with `seconds`, not with the length of the file.
+Result<SoundEnd> decode_media_end(std::span<const std::byte> bytes, const std::string& name, double seconds);
+Result<SoundEnd> read_media_end(const std::string& path, double seconds);
+
 }  // namespace continuo::audio

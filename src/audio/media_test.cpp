@@ -4,11 +4,14 @@
 
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <filesystem>
+#include <limits>
 #include <numbers>
 #include <random>
 
 #include "audio/bytes.h"
+#include "audio/resample.h"
 #include "base/file.h"
 
 namespace continuo::audio {
@@ -172,6 +175,61 @@ TEST(Media, PlaylistsOpenNothing) {
     std::vector<std::byte> bytes;
     append_text(bytes, text);
     EXPECT_FALSE(decode_media(bytes, "x"));
+  }
+}
+
+TEST(MediaEnd, IsTheEndOfTheWhole) {
+  const Sound sound = sine(440.0, 8000, 200'123, 2);  // 25 s
+  const auto bytes = wav_of(sound, SampleFormat::float32);
+  for (const double seconds : {0.1, 1.0, 3.7, 19.0, 24.9, 30.0}) {
+    const auto end = decode_media_end(bytes, "x", seconds);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_GE(static_cast<double>(end->sound.frames()), std::min(seconds * 8000, 200'123.0)) << seconds;
+    EXPECT_LT(static_cast<double>(end->sound.frames()), (seconds + 7.0) * 8000) << seconds;
+    EXPECT_EQ(end->skipped_seconds * 8000 + end->sound.frames(), 200'123);
+    const auto first = sound.samples.begin() + end->skipped_seconds * 8000 * 2;
+    EXPECT_TRUE(std::equal(first, sound.samples.end(), end->sound.samples.begin(), end->sound.samples.end())) << seconds;
+  }
+}
+
+TEST(MediaEnd, IsItAtAnotherRateToo) {
+  const Sound sound = sine(440.0, 44'100, 44'100 * 12 + 77);
+  const auto bytes = wav_of(sound, SampleFormat::float32);
+  for (const int rate : {32'000, 48'000, 2'000}) {
+    const auto end = decode_media_end(bytes, "x", 2.0);
+    ASSERT_TRUE(end) << end.error().message;
+    ASSERT_GT(end->skipped_seconds, 0);
+    const auto whole = resampled(sound, rate), part = resampled(end->sound, rate);
+    ASSERT_TRUE(whole && part);
+    EXPECT_EQ(end->whole_frames(rate), whole->frames());
+    EXPECT_EQ(end->skipped_seconds * rate + part->frames(), whole->frames());
+    double worst = 0.0;  // of the last second: before it is what the resampler needs to settle
+    for (auto ours = part->samples.rbegin(), theirs = whole->samples.rbegin(); ours != part->samples.rbegin() + rate;
+         ++ours, ++theirs)
+      worst = std::max(worst, std::abs(static_cast<double>(*ours) - *theirs));
+    EXPECT_LT(worst, 1e-7) << rate;
+  }
+}
+
+TEST(MediaEnd, MayBeOfALongFileWithoutItsMemory) {
+  constexpr int rate = 8000, minutes = 11;  // the whole of it would be refused
+  const auto bytes = wav_of(sine(440.0, rate, rate * 60 * minutes), SampleFormat::pcm16);
+  EXPECT_FALSE(decode_media(bytes, "x"));
+  const auto end = decode_media_end(bytes, "x", 10.0);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->whole_frames(rate), rate * 60 * minutes);
+  EXPECT_LT(end->sound.samples.capacity(), static_cast<std::size_t>(2 * (10 + 7) * rate));
+}
+
+TEST(MediaEnd, BadSamplesAreFoundWhereverTheyAre) {
+  for (const std::size_t at : {100UL, 8000UL * 19}) {
+    Sound sound = sine(440.0, 8000, 8000 * 20);
+    std::vector<std::byte> bytes = wav_of(sound, SampleFormat::float32);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bytes.data() + (bytes.size() - sound.samples.size() * 4) + at * 4, &nan, 4);
+    const auto end = decode_media_end(bytes, "x", 2.0);
+    ASSERT_FALSE(end) << at;
+    EXPECT_NE(end.error().message.find("not finite"), std::string::npos) << end.error().message;
   }
 }
 

@@ -13,10 +13,15 @@ namespace continuo::cli {
 
 namespace {
 
-constexpr float silence = 1e-4F;  // -80 dB
+constexpr float silence = 1e-4F;            // -80 dB
+constexpr double resampling_seconds = 1.0;  // read before what is wanted: much more than the resampler's filter is long
 
 bool is_silent(const std::vector<float>& samples) {
   return std::all_of(samples.begin(), samples.end(), [](float sample) { return std::abs(sample) < silence; });
+}
+
+Result<audio::Sound> for_codec(audio::Sound sound, const weights::ModelConfig& config) {
+  return audio::resampled(audio::with_channels(std::move(sound), config.decoder.audio_channels), config.codec.sample_rate);
 }
 
 void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
@@ -25,7 +30,7 @@ void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_s
 
 Result<audio::Sound> read_for_codec(const std::string& path, const weights::ModelConfig& config) {
   CONTINUO_TRY(audio::Sound sound, audio::read_media(path));
-  return audio::resampled(audio::with_channels(std::move(sound), config.decoder.audio_channels), config.codec.sample_rate);
+  return for_codec(std::move(sound), config);
 }
 
 Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<double> last, double whole_seconds,
@@ -37,8 +42,11 @@ Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<dou
     return fail(ErrorCode::invalid_argument, "--last {:g} is shorter than one frame; the least is {:g} s", *last,
                 1.0 / frame_rate);
   }
-  CONTINUO_TRY(audio::Sound sound, read_for_codec(path, config));
-  const std::int64_t used = last ? std::min(asked, sound.frames()) : sound.frames();
+  // Of a longer part than the whole piece only the length matters, for the message that refuses it.
+  const double most = std::min(last.value_or(whole_seconds), whole_seconds) + resampling_seconds;
+  CONTINUO_TRY(audio::SoundEnd end, audio::read_media_end(path, most));
+  const std::int64_t whole = end.whole_frames(config.codec.sample_rate);
+  const std::int64_t used = last ? std::min(asked, whole) : whole;
   AudioPrompt prompt{path, {}, static_cast<int>(used / hop), 0.0};
   prompt.seconds = prompt.frames / frame_rate;
   if (prompt.frames == 0) {
@@ -51,10 +59,11 @@ Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<dou
         "{:.2f} s of {} are to be continued, but -d asks for {:g} s in all; give a longer -d (at most {:g}) or a shorter --last",
         prompt.seconds, path, whole_seconds, config.decoder.max_frames / frame_rate);
   }
+  CONTINUO_TRY(const audio::Sound sound, for_codec(std::move(end.sound), config));
   prompt.samples.assign(sound.samples.end() - prompt.frames * hop * sound.channels, sound.samples.end());
-  if (last && asked > sound.frames()) {
+  if (last && asked > whole) {
     note(fmt::format("{} has only {:.2f} s; all of it is continued", path,
-                     static_cast<double>(sound.frames()) / static_cast<double>(rate)));
+                     static_cast<double>(whole) / static_cast<double>(rate)));
   }
   if (is_silent(prompt.samples)) note(fmt::format("what is continued of {} is silent", path));
   return prompt;

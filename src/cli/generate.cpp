@@ -1,4 +1,5 @@
 // continuo generate: text to WAV files.
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "text/tokenizer.h"
 
 namespace continuo::cli {
 
@@ -48,12 +50,28 @@ struct Outcome {
 
 Status cancelled() { return fail(ErrorCode::cancelled, "interrupted; nothing was written"); }
 
+/// Of the longest prompt; 1 is an empty one.
+Result<int> most_tokens(const std::vector<engine::Request>& requests, const weights::ModelConfig& config) {
+  CONTINUO_TRY(const auto tokenizer, text::Tokenizer::create(config.tokenizer, config.text.vocabulary));
+  std::size_t most = 1;
+  for (const engine::Request& request : requests) {
+    CONTINUO_TRY(const std::vector<int> ids, tokenizer->encode(request.prompt));
+    most = std::max(most, ids.size());
+  }
+  return static_cast<int>(most);
+}
+
 Status check_plan_against(const std::vector<engine::Request>& requests, const OpenedModel& model, const std::string& kv) {
   const weights::ModelConfig& config = model.config();
   for (const engine::Request& request : requests) CONTINUO_CHECK(engine::validate(request, config));
   const engine::Request& first = requests.front();
   const bool guided = first.guidance != 1.0F;
-  return check_memory(memory_need(config, model.file_bytes, static_cast<int>(requests.size()), first.seconds, guided, kv));
+  int tokens = usual_text_tokens;
+  if (config.is_melody()) {
+    CONTINUO_TRY(tokens, most_tokens(requests, config));
+  }
+  return check_memory(
+      memory_need(config, model.file_bytes, static_cast<int>(requests.size()), first.seconds, guided, kv, tokens));
 }
 
 Status encode_prompt(engine::Engine& engine, const AudioPrompt& prompt, std::vector<engine::Request>& requests) {

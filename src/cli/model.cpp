@@ -103,12 +103,13 @@ void print_licence_note(const weights::ModelConfig& config) {
 }
 
 MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weight_bytes, int clips, double seconds, bool guided,
-                       std::string_view kv) {
+                       std::string_view kv, int text_tokens) {
   const auto frames = static_cast<std::int64_t>(std::ceil(seconds * config.codec.frame_rate()));
-  const std::int64_t steps = frames + config.decoder.codebooks;
+  const std::int64_t prefix = config.is_melody() ? config.melody.length + text_tokens : 0;
+  const std::int64_t positions = prefix + frames + config.decoder.codebooks;
   const std::int64_t width = config.decoder.width;
   const std::int64_t vector_bytes = kv == "f32" ? 4 * width : kv == "f16" ? 2 * width : width + 4 * config.decoder.heads;
-  const std::int64_t of_one_clip = (guided ? 2 : 1) * steps * config.decoder.layers * 2 * vector_bytes;
+  const std::int64_t of_one_clip = (guided ? 2 : 1) * positions * config.decoder.layers * 2 * vector_bytes;
   const std::int64_t sound = frames * config.codec.hop() * config.decoder.audio_channels * clips;  // values, as the next two
   const std::int64_t window = std::min(frames, codec_window_frames) * config.codec.hop() * config.codec.filters;
   const std::int64_t latents = frames * (static_cast<std::int64_t>(config.codec.filters) << config.codec.ratios.size());

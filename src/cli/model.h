@@ -44,9 +44,13 @@ struct MemoryNeed {
   std::int64_t total() const { return weights + keys_values + activations; }
 };
 
-/// What a run of `clips` clips of that length takes; the engine cuts it into batches. kv: f32, f16 or int8.
+/// A prompt of a dozen words, where the true one is not known.
+inline constexpr int usual_text_tokens = 16;
+
+/// What a run of `clips` clips of that length takes; the engine cuts it into batches. kv: f32, f16 or int8. text_tokens: of the
+/// longest prompt, which melody models keep in front of the codes, as they do the melody.
 MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weight_bytes, int clips, double seconds, bool guided,
-                       std::string_view kv);
+                       std::string_view kv, int text_tokens = usual_text_tokens);
 
 /// Refuses work that would not fit into the memory the machine has left.
 Status check_memory(const MemoryNeed& need);

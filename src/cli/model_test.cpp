@@ -32,6 +32,20 @@ TEST(MemoryNeedTest, KeysAndValuesOfTheSmallModel) {
   EXPECT_LT(need(1, 30, true, "int8").keys_values, need(1, 30, true, "f16").keys_values * 6 / 10);
 }
 
+TEST(MemoryNeedTest, AMelodyModelKeepsMelodyAndTextInFrontOfTheCodes) {
+  weights::ModelConfig config = small_model();
+  config.melody.bins = 12;  // and 235 rows
+  const auto melody = [&](double seconds, bool guided, int tokens) {
+    return memory_need(config, 1'000'000, 1, seconds, guided, "f32", tokens).keys_values;
+  };
+  constexpr std::int64_t position = std::int64_t{24} * 2 * 1024 * 4;  // of one row
+  EXPECT_EQ(melody(30, false, 20) - need(1, 30, false, "f32").keys_values, (235 + 20) * position);
+  EXPECT_EQ(melody(30, true, 20) - need(1, 30, true, "f32").keys_values, 2 * (235 + 20) * position);
+  EXPECT_EQ(melody(1, false, 21) - melody(1, false, 20), position);
+  EXPECT_EQ(memory_need(config, 1'000'000, 1, 30, true, "f32").total(),
+            memory_need(config, 1'000'000, 1, 30, true, "f32", usual_text_tokens).total());
+}
+
 TEST(MemoryNeedTest, TheEngineCutsLargeRunsIntoBatches) {
   EXPECT_EQ(need(3, 30, true, "f32").keys_values, 3 * need(1, 30, true, "f32").keys_values);
   EXPECT_EQ(need(200, 30, true, "f32").keys_values, engine::max_batch_kv_bytes);

@@ -11,12 +11,13 @@ Result<std::unique_ptr<MusicDecoder>> MusicDecoder::load(const weights::TensorSo
   std::unique_ptr<MusicDecoder> decoder(new MusicDecoder(source.config().decoder, executor));
   const weights::DecoderConfig& config = decoder->config_;
   decoder->melody_ = source.config().melody;
-  if (decoder->has_prefix()) {
+  decoder->projects_chroma_ = source.has("decoder.chroma_proj.weight");
+  if (decoder->projects_chroma_) {
     const TensorView weight = source.tensor("decoder.chroma_proj.weight"), bias = source.tensor("decoder.chroma_proj.bias");
     CONTINUO_TRY(decoder->chroma_projection_, executor.load_linear(std::span(&weight, 1), &bias));
   }
-  decoder->has_projection_ = source.has("decoder.text_proj.weight");
-  if (decoder->has_projection_) {
+  decoder->projects_text_ = source.has("decoder.text_proj.weight");
+  if (decoder->projects_text_) {
     const TensorView weight = source.tensor("decoder.text_proj.weight"), bias = source.tensor("decoder.text_proj.bias");
     CONTINUO_TRY(decoder->text_projection_, executor.load_linear(std::span(&weight, 1), &bias));
   }
@@ -90,7 +91,7 @@ std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows
   return values;
 }
 
-Tensor MusicDecoder::project_text(Tensor text) { return has_projection_ ? executor_.linear(text_projection_, text) : text; }
+Tensor MusicDecoder::project_text(Tensor text) { return projects_text_ ? executor_.linear(text_projection_, text) : text; }
 
 std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected, compute::KvType type) {
   compute::Executor& ex = executor_;
@@ -108,10 +109,13 @@ std::vector<float> MusicDecoder::prefix(std::span<const int> chroma, std::span<c
     const int pitch_class = chroma.empty() ? 0 : chroma[t % chroma.size()];
     one_hot[t * bins + static_cast<std::size_t>(pitch_class)] = 1.0F;
   }
-  executor_.begin_pass();
-  const Tensor rows = executor_.linear(chroma_projection_, executor_.write(one_hot, melody_.length));  // [length, d]
-  std::vector<float> values(static_cast<std::size_t>(rows.rows * rows.columns));
-  executor_.read(rows, values);
+  std::vector<float> values = std::move(one_hot);  // [length, bins], and bins = d where nothing projects them
+  if (projects_chroma_) {
+    executor_.begin_pass();
+    const Tensor rows = executor_.linear(chroma_projection_, executor_.write(values, melody_.length));  // [length, d]
+    values.resize(static_cast<std::size_t>(rows.rows * rows.columns));
+    executor_.read(rows, values);
+  }
   values.insert(values.end(), text.begin(), text.end());
   return values;
 }

@@ -64,9 +64,9 @@ class MusicDecoder {
   weights::DecoderConfig config_;
   weights::MelodyConfig melody_;
   compute::Executor& executor_;
-  bool has_projection_ = false;
+  bool projects_text_ = false, projects_chroma_ = false;
   compute::Linear text_projection_;
-  compute::Linear chroma_projection_;  // of melody models
+  compute::Linear chroma_projection_;
   std::vector<compute::Table> embeddings_;
   std::vector<Layer> layers_;
   compute::Norm output_norm_;

@@ -237,8 +237,15 @@ Status join_audiocraft_parts(YamlFields& decoder_fields, ModelConfig& config) {
   }
   CONTINUO_CHECK(check_config(config, decoder_fields.where()));  // what follows divides by the hop
   config.decoder.max_frames = std::max(1, static_cast<int>(std::lround(seconds * config.codec.frame_rate())));
-  // Spectra are centred: one more than there are whole hops.
-  if (config.is_melody()) config.melody.length = static_cast<int>(seconds * sample_rate / config.melody.hop) + 1;
+  if (config.is_melody()) {
+    // Spectra are centred, so there is one more than there are whole hops; what is shorter than a spectrum is filled up to one.
+    const double samples = std::max<double>(std::floor(seconds * sample_rate), config.melody.n_fft);
+    config.melody.length = static_cast<int>(samples / config.melody.hop) + 1;
+    CONTINUO_CHECK(expect_number(decoder_fields, "conditioners.self_wav.chroma_stem.sample_rate", sample_rate));
+  }
+  // BaseConditioner always has its output_proj. The key is kept for the models that need it.
+  const int width = config.decoder.width;
+  config.always_projects = config.text.width == width || (config.is_melody() && config.melody.bins == width);
   return check_config(config, decoder_fields.where());
 }
 

@@ -1,5 +1,7 @@
 #include "weights/audiocraft_fixtures_test.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <stdexcept>
 
@@ -89,8 +91,7 @@ rvq: {n_q: 2, bins: 4, decay: 0.99}
 )";
 
 /// The tensors of `names`, taken from the twin; parts of a fused one follow one another.
-Tensors renamed(const SourceNames& names, const Tensors& twin) {
-  const ModelConfig config = small_config();
+Tensors renamed(const SourceNames& names, const Tensors& twin, const ModelConfig& config) {
   const SourceNames twins = huggingface_names(config);
   Tensors tensors;
   for (const TensorSpec& spec : musicgen_layout(config)) {  // in this order q, k, v do
@@ -128,9 +129,10 @@ std::string audiocraft_file(const Tensors& tensors, const std::string& yaml) {
       pickled::program(pickled::dict({{"best_state", state}, {"xp.cfg", pickled::text(yaml)}, {"exported", "\x88"}})), storages));
 }
 
-SmallAudiocraft::SmallAudiocraft() : decoder_yaml(decoder_settings), codec_yaml(codec_settings) {
-  decoder = renamed(audiocraft_decoder_names(small_config()), twin.tensors);
-  codec = renamed(audiocraft_codec_names(small_config()), twin.tensors);
+SmallAudiocraft::SmallAudiocraft(const ModelConfig& config)
+    : decoder_yaml(decoder_settings), codec_yaml(codec_settings), twin(config) {
+  decoder = renamed(audiocraft_decoder_names(config), twin.tensors, config);
+  codec = renamed(audiocraft_codec_names(config), twin.tensors, config);
 }
 
 void SmallAudiocraft::write(const std::string& folder) const {
@@ -147,6 +149,29 @@ void SmallAudiocraft::write(const std::string& folder) const {
   write_file(folder + "/t5/config.json", twin.config["text_encoder"].dump());
   write_file(folder + "/t5/model.safetensors", safetensors_of(text));
   write_file(folder + "/t5/spiece.model", twin.spiece);
+}
+
+void make_melody(SmallAudiocraft& checkpoint) {
+  replace_in(checkpoint.decoder_yaml, "prepend: []", "prepend: [self_wav, description]");
+  replace_in(checkpoint.decoder_yaml, "cross: [description]", "cross: []");
+  replace_in(checkpoint.decoder_yaml, "conditioners:\n",
+             "conditioners:\n  self_wav: {model: chroma_stem, chroma_stem: {sample_rate: 1000, n_chroma: 12, radix2_exp: 8, "
+             "argmax: true}}\n");
+  std::erase_if(checkpoint.decoder, [](const auto& item) { return item.first.find("cross") != std::string::npos; });
+  const std::string wav = "condition_provider.conditioners.self_wav.";
+  checkpoint.decoder[wav + "output_proj.weight"] = {{8, 12}, std::vector<float>(96, 0.5F)};
+  checkpoint.decoder[wav + "output_proj.bias"] = {{8}, std::vector<float>(8, 0.25F)};
+  checkpoint.decoder[wav + "chroma.spec.window"] = {{256}, std::vector<float>(256, 1.0F)};
+}
+
+std::vector<float> values_of(const CheckpointModel& model, const TensorSpec& spec) {
+  std::vector<float> values;
+  const Status status = model.stream(spec, [&](std::span<const float> part) -> Status {
+    values.insert(values.end(), part.begin(), part.end());
+    return {};
+  });
+  EXPECT_TRUE(status) << status.error().message;
+  return values;
 }
 
 }  // namespace continuo::weights::testing

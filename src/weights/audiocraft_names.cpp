@@ -58,7 +58,7 @@ SourceNames audiocraft_decoder_names(const ModelConfig& config) {
   SourceNames names;
   const std::string conditioner(conditioners);
   if (has_text_projection(config)) with_bias(names, "decoder.text_proj", conditioner + "description.output_proj");
-  if (config.is_melody()) with_bias(names, "decoder.chroma_proj", conditioner + "self_wav.output_proj");
+  if (has_chroma_projection(config)) with_bias(names, "decoder.chroma_proj", conditioner + "self_wav.output_proj");
   for (int k = 0; k < config.decoder.codebooks; ++k) {
     linear(names, fmt::format("decoder.codebook.{}.embed", k), fmt::format("emb.{}", k));
     linear(names, fmt::format("decoder.head.{}", k), fmt::format("linears.{}", k));

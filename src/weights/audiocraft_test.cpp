@@ -16,16 +16,6 @@ namespace {
 
 using namespace testing;
 
-std::vector<float> values_of(const CheckpointModel& model, const TensorSpec& spec) {
-  std::vector<float> values;
-  const Status status = model.stream(spec, [&](std::span<const float> part) -> Status {
-    values.insert(values.end(), part.begin(), part.end());
-    return {};
-  });
-  EXPECT_TRUE(status) << status.error().message;
-  return values;
-}
-
 void expect_same_tensors(const CheckpointModel& model, const CheckpointModel& twin) {
   const auto layout = musicgen_layout(model.config());
   ASSERT_EQ(layout.size(), musicgen_layout(twin.config()).size());
@@ -105,28 +95,6 @@ TEST(Audiocraft, ReadsOlderAndLargerForms) {
   EXPECT_EQ(model->config().codec.codebooks, 2);
 }
 
-TEST(Audiocraft, ReadsMelody) {
-  const TemporaryFolder folder;
-  SmallAudiocraft checkpoint;
-  replace_in(checkpoint.decoder_yaml, "prepend: []", "prepend: [self_wav, description]");
-  replace_in(checkpoint.decoder_yaml, "cross: [description]", "cross: []");
-  replace_in(checkpoint.decoder_yaml, "conditioners:\n",
-             "conditioners:\n  self_wav: {model: chroma_stem, chroma_stem: {sample_rate: 1000, n_chroma: 12, radix2_exp: 8, "
-             "argmax: true}}\n");
-  std::erase_if(checkpoint.decoder, [](const auto& item) { return item.first.find("cross") != std::string::npos; });
-  const std::string wav = "condition_provider.conditioners.self_wav.";
-  checkpoint.decoder[wav + "output_proj.weight"] = {{8, 12}, std::vector<float>(96, 0.5F)};
-  checkpoint.decoder[wav + "output_proj.bias"] = {{8}, std::vector<float>(8, 0.25F)};
-  checkpoint.decoder[wav + "chroma.spec.window"] = {{256}, std::vector<float>(256, 1.0F)};
-  checkpoint.write(folder.path());
-  const auto model = AudiocraftModel::open(folder.path(), folder.path("t5"));
-  ASSERT_TRUE(model) << model.error().message;
-  EXPECT_EQ(model->config().melody.bins, 12);
-  EXPECT_EQ(model->config().melody.n_fft, 256);
-  EXPECT_EQ(model->config().melody.hop, 64);
-  EXPECT_EQ(model->config().melody.length, 47);  // 3000 samples are 46 whole hops
-}
-
 struct Wrong {
   const char* kind;
   std::function<void(SmallAudiocraft&)> damage;
@@ -154,6 +122,12 @@ const Wrong wrong[] = {
     {"stereo by time steps", decoder_setting("per_timestep: false", "per_timestep: true"), "per_timestep is set"},
     {"two channels in one", decoder_setting("channels: 1", "channels: 2"), "2 audio channels without interleaved"},
     {"another condition", decoder_setting("conditioners:\n", "conditioners:\n  genre: {model: lut}\n"), "'genre' is not"},
+    {"a melody at another rate",
+     [](SmallAudiocraft& c) {
+       make_melody(c);
+       replace_in(c.decoder_yaml, "sample_rate: 1000, n_chroma", "sample_rate: 500, n_chroma");
+     },
+     "chroma_stem.sample_rate is 500; only 1000 is supported"},
     {"another text encoder", decoder_setting("model: t5", "model: clap"), "'clap'"},
     {"summed conditions", decoder_setting("sum: []", "sum: [description]"), "fuser combines"},
     {"no width", decoder_setting("  dim: 8\n", ""), "'transformer_lm.dim' is not there"},

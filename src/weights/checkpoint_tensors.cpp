@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "weights/element_count.h"
 #include "weights/json_text.h"
 #include "weights/text_check.h"
 
@@ -121,10 +122,10 @@ Status CheckpointTensors::stream(std::string_view name, std::uint64_t first, std
 Result<std::vector<float>> CheckpointTensors::read(std::string_view name) const {
   const auto found = entries_.find(name);
   assert(found != entries_.end());
-  std::int64_t elements = 1;
-  for (const std::int64_t size : found->second.shape) elements *= size;
+  const auto elements = element_count(found->second.shape);
+  if (!elements) return fail(ErrorCode::corrupt_file, "tensor '{}' has an impossible shape", printable(name));
   std::vector<float> values;
-  CONTINUO_CHECK(stream(name, 0, static_cast<std::uint64_t>(elements), [&](std::span<const float> part) -> Status {
+  CONTINUO_CHECK(stream(name, 0, static_cast<std::uint64_t>(*elements), [&](std::span<const float> part) -> Status {
     values.insert(values.end(), part.begin(), part.end());
     return {};
   }));

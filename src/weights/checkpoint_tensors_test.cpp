@@ -54,6 +54,21 @@ TEST(CheckpointTensors, PreferSafetensors) {
   EXPECT_TRUE(CheckpointTensors::in_folder(folder.path()));
 }
 
+TEST(CheckpointTensors, ReadNothingWhereADimensionIsZero) {
+  const TemporaryFolder folder;  // the product of the dimensions before the 0 does not fit a number
+  const std::string header = R"({"a":{"dtype":"F32","shape":[4611686018427387904,4,0],"data_offsets":[0,0]}})";
+  folder.write("model.safetensors", safetensors_bytes(header, ""));
+  const auto tensors = CheckpointTensors::open_folder(folder.path());
+  ASSERT_TRUE(tensors) << tensors.error().message;
+  const auto values = tensors->read("a");
+  ASSERT_TRUE(values) << values.error().message;
+  EXPECT_TRUE(values->empty());
+
+  const std::string wrapped = R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})";
+  folder.write("model.safetensors", safetensors_bytes(wrapped, ""));
+  EXPECT_FALSE(CheckpointTensors::open_folder(folder.path()));
+}
+
 TEST(CheckpointTensors, RefuseBadShardsOfTorchFiles) {
   const TemporaryFolder folder;
   const auto reason = [&](const char* map) {

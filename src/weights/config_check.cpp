@@ -116,13 +116,11 @@ void check_codec(Checker& check, const CodecConfig& codec) {
                 codec.dilation_growth, codec.residual_layers, dilation);
 }
 
-void check_melody(Checker& check, const MelodyConfig& melody, int width) {
+void check_melody(Checker& check, const MelodyConfig& melody) {
   check.whole("musicgen.chroma_bins", melody.bins, 1, 256);
   check.whole("musicgen.chroma_length", melody.length, 1, 1 << 16);
   check.whole("musicgen.chroma_n_fft", melody.n_fft, 16, 1 << 20);
   check.whole("musicgen.chroma_hop", melody.hop, 1, melody.n_fft);
-  // transformers then leaves out the projection; no such model was published.
-  check.require(melody.bins != width, "musicgen.chroma_bins equals musicgen.embedding_length, which is not supported");
 }
 
 void check_tokenizer(Checker& check, const TokenizerConfig& tokenizer, const T5Config& text) {
@@ -160,7 +158,7 @@ Status check_config(const ModelConfig& config, const std::string& origin) {
   check_decoder(check, config.decoder);
   check_codec(check, config.codec);
   check_defaults(check, config.defaults);
-  if (config.is_melody()) check_melody(check, config.melody, config.decoder.width);
+  if (config.is_melody()) check_melody(check, config.melody);
   if (check.good()) {
     check.require(config.codec.codebooks * config.decoder.audio_channels == config.decoder.codebooks,
                   "the codec has {} codebooks, but the decoder {} for {} audio channels: they are parts of different models",

@@ -75,7 +75,6 @@ const Wrong wrong[] = {
     {[](ModelConfig& c) { c.melody = {.bins = 12, .length = 0}; }, "musicgen.chroma_length is 0"},
     {[](ModelConfig& c) { c.melody = {.bins = 12, .n_fft = 8}; }, "musicgen.chroma_n_fft is 8"},
     {[](ModelConfig& c) { c.melody = {.bins = 12, .n_fft = 64, .hop = 65}; }, "musicgen.chroma_hop is 65"},
-    {[](ModelConfig& c) { c.melody = {.bins = 8}; }, "chroma_bins equals"},
     {[](ModelConfig& c) { c.codec.sample_rate = 0; }, "codec.sample_rate"},
     {[](ModelConfig& c) { c.codec.filters = 0; }, "codec.filters"},
     {[](ModelConfig& c) {

@@ -101,6 +101,7 @@ void visit_melody_keys(Config& config, Visitor& visit) {
 }
 
 constexpr const char* conditioning_key = "musicgen.conditioning";
+constexpr const char* projection_key = "musicgen.projection";  // of text and chroma
 
 class KeyWriter {
  public:
@@ -257,6 +258,7 @@ Result<ModelConfig> read_config(const GgufFile& file) {
   visit_keys(config, reader);
   const bool melody = reader.choice(conditioning_key, "cross", "prefix") == "prefix";
   if (melody) visit_melody_keys(config, reader);
+  config.always_projects = reader.choice(projection_key, "by-width", "always") == "always";
   CONTINUO_CHECK(reader.take());
   if (melody && !config.is_melody()) return fail(ErrorCode::corrupt_file, "{}: musicgen.chroma_bins is 0", file.path());
   CONTINUO_CHECK(refuse_unknown_keys(file, reader.known()));
@@ -269,6 +271,7 @@ void write_config(const ModelConfig& config, GgufWriter& writer) {
   writer.set("continuo.format_version", format_version);
   KeyWriter visit(writer);
   visit_keys(config, visit);
+  if (config.always_projects) writer.set(projection_key, std::string("always"));
   if (!config.is_melody()) return;
   writer.set(conditioning_key, std::string("prefix"));
   visit_melody_keys(config, visit);

@@ -53,7 +53,7 @@ void add_text(Names& names, const T5Config& text, const std::string& prefix) {
 
 void add_decoder(Names& names, const ModelConfig& config) {
   if (has_text_projection(config)) names.with_bias("decoder.text_proj", "enc_to_dec_proj");
-  if (config.is_melody()) names.with_bias("decoder.chroma_proj", "audio_enc_to_dec_proj");
+  if (has_chroma_projection(config)) names.with_bias("decoder.chroma_proj", "audio_enc_to_dec_proj");
   for (int k = 0; k < config.decoder.codebooks; ++k) {
     names.linear(fmt::format("decoder.codebook.{}.embed", k), fmt::format("decoder.model.decoder.embed_tokens.{}", k));
     names.linear(fmt::format("decoder.head.{}", k), fmt::format("decoder.lm_heads.{}", k));

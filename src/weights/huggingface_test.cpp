@@ -85,6 +85,17 @@ TEST(HuggingFace, ReadsMelody) {
   EXPECT_NE(melody.error().message.find("12 chroma bins at 32000 Hz do not belong to a model with 12 at 1000 Hz"),
             std::string::npos);
   EXPECT_TRUE(checkpoint.tensors.contains("audio_enc_to_dec_proj.bias"));
+
+  const TemporaryFolder even;  // as many classes as the decoder is wide: not projected
+  ModelConfig config = small_melody_config();
+  config.melody.bins = config.decoder.width;
+  SmallCheckpoint unprojected(config);
+  EXPECT_FALSE(unprojected.tensors.contains("audio_enc_to_dec_proj.bias"));
+  unprojected.config["num_chroma"] = config.melody.bins;
+  unprojected.write(even.path());
+  const auto model = HuggingFaceModel::open(even.path());
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->config().melody.bins, config.melody.bins);
 }
 
 /// AudioGen's codec: 16 kHz, 50 frames a second.

@@ -103,6 +103,9 @@ struct ModelConfig {
   MelodyConfig melody;
   TokenizerConfig tokenizer;
   GenerationDefaults defaults;
+  // Text and chroma go through a linear layer even where they are as wide as the decoder: audiocraft always has one,
+  // transformers only where the widths differ.
+  bool always_projects = false;
 
   bool is_melody() const { return melody.bins > 0; }
 };

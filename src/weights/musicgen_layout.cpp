@@ -57,7 +57,7 @@ void add_decoder(Layout& layout, const ModelConfig& config) {
     layout.linear("decoder.text_proj", d, config.text.width);
     layout.add("decoder.text_proj.bias", {d}, TensorKind::bias);
   }
-  if (config.is_melody()) {
+  if (has_chroma_projection(config)) {
     layout.linear("decoder.chroma_proj", d, config.melody.bins);
     layout.add("decoder.chroma_proj.bias", {d}, TensorKind::bias);
   }
@@ -134,7 +134,13 @@ void add_codec(Layout& layout, const CodecConfig& codec) {
 
 }  // namespace
 
-bool has_text_projection(const ModelConfig& config) { return config.text.width != config.decoder.width; }
+bool has_text_projection(const ModelConfig& config) {
+  return config.always_projects || config.text.width != config.decoder.width;
+}
+
+bool has_chroma_projection(const ModelConfig& config) {
+  return config.is_melody() && (config.always_projects || config.melody.bins != config.decoder.width);
+}
 
 std::vector<TensorSpec> musicgen_layout(const ModelConfig& config) {
   Layout layout;

@@ -34,7 +34,8 @@ struct TensorSpec {
 /// The config has passed check_config (at least in its sizes).
 std::vector<TensorSpec> musicgen_layout(const ModelConfig& config);
 
-/// Whether decoder.text_proj exists: a checkpoint whose text width equals the decoder's has none.
+/// Whether decoder.text_proj and decoder.chroma_proj exist: where the widths differ, or config.always_projects.
 bool has_text_projection(const ModelConfig& config);
+bool has_chroma_projection(const ModelConfig& config);
 
 }  // namespace continuo::weights

@@ -134,6 +134,17 @@ TEST(OpenModel, ReadsStereoAndMelodyModels) {
   EXPECT_EQ((*melody)->config().melody.hop, 16);
   EXPECT_EQ((*melody)->tensor("decoder.chroma_proj.weight").shape, (Shape{8, 12}));
   EXPECT_FALSE((*melody)->has("decoder.blk.0.cross_q.weight"));
+  // As many classes as the decoder is wide: projected or not, as the key says.
+  ModelConfig even = small_melody_config();
+  even.melody.bins = even.decoder.width;
+  const auto plain = open_model(ModelFile(even).write(folder.path("e.gguf")));
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_FALSE((*plain)->has("decoder.chroma_proj.weight"));
+  even.always_projects = true;
+  const auto projecting = open_model(ModelFile(even).write(folder.path("p.gguf")));
+  ASSERT_TRUE(projecting) << projecting.error().message;
+  EXPECT_TRUE((*projecting)->config().always_projects);
+  EXPECT_EQ((*projecting)->tensor("decoder.chroma_proj.weight").shape, (Shape{8, 8}));
   // The word may also stand where it is the default.
   ModelFile spelt;
   spelt.keys = [](GgufWriter& w) { w.set("musicgen.conditioning", std::string("cross")); };
@@ -198,6 +209,9 @@ const Mismatch mismatches[] = {
      "'decoder.chroma_proj.weight' is missing"},
     {"chroma in another model", [](ModelFile& f) { f.tensors_of = small_melody_config(); },
      "'decoder.blk.0.cross_norm.weight' is missing"},
+    {"a projection of another kind",
+     [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.projection", std::string("never")); }; },
+     "key 'musicgen.projection' is 'never', which this version does not know"},
     {"chroma keys in another model", [](ModelFile& f) { f.keys = [](GgufWriter& w) { w.set("musicgen.chroma_bins", 12U); }; },
      "key 'musicgen.chroma_bins' is not one that this version knows"},
     {"a melody model without chroma keys",

@@ -1,17 +1,13 @@
 #include "weights/pickle.h"
 
-#include <algorithm>
-
+#include "weights/element_count.h"
 #include "weights/pickle_machine.h"
 #include "weights/text_check.h"
 
 namespace continuo::weights {
 
 std::int64_t TorchTensor::elements() const {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // the other sizes may be anything then
-  std::int64_t product = 1;
-  for (const std::int64_t size : shape) product *= size;
-  return product;
+  return element_count(shape).value_or(0);  // tensor_of() refused what has no count
 }
 
 bool TorchTensor::contiguous() const {

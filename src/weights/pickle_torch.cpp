@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "weights/element_count.h"
+
 namespace continuo::weights {
 
 namespace {
@@ -44,17 +46,6 @@ std::optional<std::vector<std::int64_t>> sizes_of(const Pickle& pickle, PickleId
     sizes.push_back(*size);
   }
   return sizes;
-}
-
-/// Elements by shape, or nullopt where the product overflows.
-std::optional<std::int64_t> checked_elements(const std::vector<std::int64_t>& shape) {
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  std::int64_t product = 1;
-  for (const std::int64_t size : shape) {
-    if (product > largest / size) return std::nullopt;
-    product *= size;
-  }
-  return product;
 }
 
 /// Where the last element stands, in elements of the storage, or nullopt where that overflows. The tensor has elements.
@@ -115,7 +106,7 @@ Result<TorchTensor> tensor_of(const Pickle& pickle, const PickleTuple& arguments
   }
   TorchTensor tensor{storage->index, *offset, std::move(*shape), std::move(*stride)};
   const std::int64_t available = pickle.storages()[tensor.storage].elements;
-  const auto elements = checked_elements(tensor.shape);
+  const auto elements = element_count(tensor.shape);
   if (!elements || *elements > available) return damaged("a tensor's shape has more elements than its storage");
   if (*elements == 0) return tensor;
   const auto last = last_position(tensor);

@@ -9,6 +9,7 @@
 
 #include "base/tensor.h"
 #include "weights/byte_cursor.h"
+#include "weights/element_count.h"
 #include "weights/safetensors_header.h"
 #include "weights/text_check.h"
 
@@ -55,12 +56,9 @@ std::optional<DType> float_dtype(std::string_view name) {
 
 /// Bytes by type and shape, or nullopt where the product overflows. A dimension may be 0 in this format.
 std::optional<std::uint64_t> expected_bytes(const SafetensorsEntry& entry, std::int64_t element) {
-  std::int64_t bytes = element;
-  for (const std::int64_t size : entry.shape) {
-    if (size != 0 && bytes > std::numeric_limits<std::int64_t>::max() / size) return std::nullopt;
-    bytes *= size;
-  }
-  return static_cast<std::uint64_t>(bytes);
+  const auto elements = element_count(entry.shape);
+  if (!elements || *elements > std::numeric_limits<std::int64_t>::max() / element) return std::nullopt;
+  return static_cast<std::uint64_t>(*elements * element);
 }
 
 Status check_entry(const std::string& path, const std::string& name, const SafetensorsEntry& entry, std::uint64_t data) {
@@ -84,9 +82,7 @@ Status check_entry(const std::string& path, const std::string& name, const Safet
 }  // namespace
 
 std::int64_t SafetensorsEntry::elements() const {
-  std::int64_t product = 1;
-  for (const std::int64_t size : shape) product *= size;
-  return product;
+  return element_count(shape).value_or(0);  // open() refused what has no count
 }
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {

@@ -222,6 +222,22 @@ class Continue(Case):
             kept = (frames - 1) * 640
             self.assertEqual(list(new[:kept]), old[16123 - frames * 640:][:kept])
 
+    def test_a_long_recording_is_continued_like_its_end(self):
+        rate, second = 2000, tune(2000, 2000)
+        end = tune(3 * rate + 17, rate)  # what does not fill a frame is not the end's
+        self.write("long.wav", write_wav(second * 660 + end, rate, letter="h"))  # more than the ten minutes that are read whole
+        self.write("end.wav", write_wav(end, rate, letter="h"))
+        made = []
+        for name in ("long.wav", "end.wav"):
+            result = self.json("generate", "piano", "--continue", name, "--last", "2", "-d", "3", "--seed", "5", "-o", "b.wav",
+                               "--codes-out", "b.npy", "-m", golden_model("stereo"))
+            self.assertEqual(result["continued"]["frames"], 100)
+            made.append((self.bytes_of("b.wav"), read_npy(self.path("b.npy"))))
+        self.assertEqual(made[0], made[1])
+        self.refused(WRONG_USAGE, ("generate", "x", "--continue", "long.wav", "-d", "3", "-o", "b.wav", "-m", golden_model("stereo")),
+                     r"663\.00 s of long\.wav are to be continued")
+        self.refused(NOT_DONE, ("codec", "encode", "long.wav", "b.npy", "-m", golden_model("stereo")), r"long\.wav is too long: at most 10 min")
+
     def test_every_clip_continues_it(self):
         old = tune(6400)
         self.write("a.wav", write_wav(old, 32000, letter="h"))

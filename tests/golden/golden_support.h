@@ -35,17 +35,32 @@ struct Scratch {
   }
 };
 
+inline const Scratch& scratch_folder() {
+  static const Scratch scratch;
+  return scratch;
+}
+
+/// tests/goldens/FOLDER, or where audiocraft's melody models are put together with the codec that they share.
+inline std::string checkpoint_folder(const std::string& folder) {
+  constexpr const char* codec = "compression_state_dict.bin";
+  if (!folder.starts_with("audiocraft-melody/")) return goldens + folder;
+  const std::string whole = scratch_folder().folder + "/" + folder;
+  std::filesystem::create_directories(whole);
+  std::filesystem::copy_file(goldens + folder + "/state_dict.bin", whole + "/state_dict.bin");
+  std::filesystem::copy_file(goldens + "audiocraft/mono-f16/" + codec, whole + "/" + codec);
+  return whole;
+}
+
 /// The path of tests/goldens/FOLDER as a model file.
 inline const std::string& converted(const std::string& folder) {
-  static const Scratch scratch;
   static std::map<std::string, std::string> done;
   if (!done.contains(folder)) {
     std::string name = folder;
     std::replace(name.begin(), name.end(), '/', '-');
-    const std::string path = scratch.folder + "/" + name + ".gguf";
+    const std::string path = scratch_folder().folder + "/" + name + ".gguf";
     weights::ConvertOptions options;
-    if (folder.starts_with("audiocraft/")) options.t5 = goldens + "audiocraft/t5";
-    const Status status = weights::convert(goldens + folder, path, options);
+    if (folder.starts_with("audiocraft")) options.t5 = goldens + "audiocraft/t5";
+    const Status status = weights::convert(checkpoint_folder(folder), path, options);
     if (!status) ADD_FAILURE() << status.error().message;
     done[folder] = path;
   }

@@ -1,30 +1,25 @@
 """Checkpoints in audiocraft's own layout, written and run by audiocraft itself; a transformers twin of each proves them."""
 
-import copy
 import shutil
 import tempfile
-from collections import OrderedDict
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import torch
 from transformers import MusicgenForConditionalGeneration, T5Config, T5EncoderModel, T5ForConditionalGeneration, T5Tokenizer
 
 import audiocraft_import
-import audiocraft_names
+import audiocraft_models
 import checkpoint
 import codec_cases
 import continue_cases
 import manifest
 import music_cases
-import spiece
 import texts
 from shapes import AUDIOCRAFT
 from weights import random_model
 
 FOLDER = "audiocraft"
-_CONFIGS = Path(__file__).resolve().parent / "audiocraft_config"
 
 _NOTES = [
     "Folders as audiocraft.utils.export writes them: state_dict.bin and compression_state_dict.bin, each a torch zip with "
@@ -57,78 +52,6 @@ def _text_encoder(twin: MusicgenForConditionalGeneration, source: Path, folder: 
     encoder = T5EncoderModel.from_pretrained(folder)
     for name, tensor in twin.text_encoder.state_dict().items():
         assert torch.equal(encoder.state_dict()[name], tensor), name
-
-
-def _configs(twin: MusicgenForConditionalGeneration) -> tuple:
-    """The yaml of both files: the one of musicgen-small and its codec with the sizes of `twin`."""
-    from omegaconf import OmegaConf
-    decoder, codec = twin.config.decoder, twin.config.audio_encoder
-    stereo = decoder.audio_channels == 2
-    music, compression = OmegaConf.load(_CONFIGS / "musicgen.yaml"), OmegaConf.load(_CONFIGS / "encodec.yaml")
-    music.merge_with({
-        "sample_rate": codec.sampling_rate, "channels": decoder.audio_channels,
-        "interleave_stereo_codebooks": {"use": stereo},
-        "codebooks_pattern": {"delay": {"delays": music_cases.delays(twin)}},
-        "transformer_lm": {"dim": decoder.hidden_size, "num_heads": decoder.num_attention_heads,
-                           "num_layers": decoder.num_hidden_layers, "hidden_scale": decoder.ffn_dim / decoder.hidden_size,
-                           "n_q": decoder.num_codebooks, "card": decoder.vocab_size}})
-    compression.merge_with({
-        "sample_rate": codec.sampling_rate,
-        "encodec": {"causal": codec.use_causal_conv},
-        "seanet": {"dimension": codec.hidden_size, "n_filters": codec.num_filters, "ratios": codec.upsampling_ratios,
-                   "n_residual_layers": codec.num_residual_layers, "kernel_size": codec.kernel_size,
-                   "last_kernel_size": codec.last_kernel_size, "residual_kernel_size": codec.residual_kernel_size,
-                   "dilation_base": codec.dilation_growth_rate, "pad_mode": codec.pad_mode, "compress": codec.compress,
-                   "true_skip": not codec.use_conv_shortcut, "lstm": codec.num_lstm_layers,
-                   "decoder": {"trim_right_ratio": codec.trim_right_ratio}},
-        "rvq": {"n_q": 4, "bins": codec.codebook_size}})
-    return music, compression
-
-
-def _as_half(state: OrderedDict) -> OrderedDict:
-    half = OrderedDict((name, tensor.half()) for name, tensor in state.items())
-    half._metadata = state._metadata  # pickled beside the tensors
-    return half
-
-
-def _write(twin: MusicgenForConditionalGeneration, folder: Path, half: bool) -> None:
-    """Builds audiocraft's networks from the yaml, loads the tensors strictly and calls audiocraft's export."""
-    from audiocraft.models import builders
-    from audiocraft.utils import export
-    folder.mkdir(parents=True)
-    music, compression = _configs(twin)
-    for config, build, tensors, write, file in (
-            (music, builders.get_lm_model, audiocraft_names.language_model(twin), export.export_lm, "state_dict.bin"),
-            (compression, builders.get_compression_model, audiocraft_names.codec(twin.audio_encoder),
-             export.export_encodec, "compression_state_dict.bin")):
-        here = copy.deepcopy(config)
-        here.device = "cpu"
-        network = build(here)
-        network.load_state_dict(tensors)
-        state = network.state_dict()
-        package = {"best_state": {"model": _as_half(state) if half else state}, "fsdp_best_state": {}, "xp.cfg": config}
-        with mock.patch("torch.load", return_value=package):  # export reads a training checkpoint: this one
-            write("", folder / file)
-
-
-class _Text:
-    """audiocraft knows T5 by its name only, and its width from a table: t5-base is the one in our folder meanwhile."""
-
-    def __init__(self, folder: Path, width: int):
-        from audiocraft.modules import conditioners
-        tokenizer, encoder = spiece.load_tokenizer(folder), T5EncoderModel.from_pretrained(folder).eval()
-        self._patches = [
-            mock.patch.object(conditioners.T5Tokenizer, "from_pretrained", return_value=tokenizer),
-            mock.patch.object(conditioners.T5EncoderModel, "from_pretrained", return_value=encoder),
-            mock.patch.dict(conditioners.T5Conditioner.MODELS_DIMS, {"t5-base": width})]
-
-    def __enter__(self) -> None:
-        for patch in self._patches:
-            patch.start()
-
-    def __exit__(self, *_: object) -> None:
-        for patch in self._patches:
-            patch.stop()
 
 
 def _generate(music, text: str, guidance: float, frames: int, prompt: torch.Tensor | None = None) -> torch.Tensor:
@@ -181,15 +104,6 @@ def _proven(name: str, twin: MusicgenForConditionalGeneration, tokenizer: T5Toke
                            "samples": audio.shape[1]}]}
 
 
-def _rounded(twin: MusicgenForConditionalGeneration) -> MusicgenForConditionalGeneration:
-    """All but the text encoder through half precision; weight_g and weight_v, not their product, as in the file."""
-    twin = copy.deepcopy(twin)
-    for name, tensor in twin.state_dict().items():
-        if not name.startswith("text_encoder."):
-            tensor.copy_(tensor.half())
-    return twin
-
-
 def make(seed: int, out: Path, goldens: Path) -> dict:
     """One attempt; goldens has the folder of the stereo model. Raises music_cases.Unusable."""
     audiocraft = audiocraft_import.load()
@@ -199,9 +113,9 @@ def make(seed: int, out: Path, goldens: Path) -> dict:
     _text_encoder(stereo, goldens / "stereo" / "model", out / "t5")
 
     cases: dict[str, list[dict]] = {}
-    with _Text(out / "t5", stereo.config.text_encoder.d_model):
-        for name, twin in (("mono", mono), ("mono-f16", _rounded(mono)), ("stereo", stereo)):
-            _write(twin, out / name, half=name == "mono-f16")
+    with audiocraft_models.TextEncoder(out / "t5", stereo.config.text_encoder.d_model):
+        for name, twin in (("mono", mono), ("mono-f16", audiocraft_models.rounded(mono)), ("stereo", stereo)):
+            audiocraft_models.write(twin, out / name, half=name == "mono-f16")
             with tempfile.TemporaryDirectory() as scratch:
                 kept = out if name != "stereo" else Path(scratch)
                 proven = _proven(name, twin, tokenizer, out / name, kept)

@@ -7,24 +7,29 @@ the same codes, proves it.
 import re
 
 import torch
-from transformers import EncodecModel, MusicgenForConditionalGeneration
+from transformers import EncodecModel, PreTrainedModel
 from transformers.models.encodec.modeling_encodec import EncodecConvTranspose1d
 
+_CONDITIONERS = "condition_provider.conditioners"
 _LAYER = {"self_attn.out_proj": "self_attn.out_proj", "encoder_attn.out_proj": "cross_attention.out_proj",
           "self_attn_layer_norm": "norm1", "encoder_attn_layer_norm": "norm_cross", "final_layer_norm": "norm2",
           "fc1": "linear1", "fc2": "linear2"}
 
 
-def language_model(model: MusicgenForConditionalGeneration) -> dict[str, torch.Tensor]:
+def language_model(model: PreTrainedModel) -> dict[str, torch.Tensor]:
+    """Without the projection of a condition that is as wide as the decoder, which audiocraft has and transformers has not."""
     source = model.state_dict()
-    out = {f"condition_provider.conditioners.description.output_proj.{kind}": source[f"enc_to_dec_proj.{kind}"]
-           for kind in ("weight", "bias")}
+    out = {f"{_CONDITIONERS}.{name}.output_proj.{kind}": source[f"{projection}.{kind}"]
+           for name, projection in (("description", "enc_to_dec_proj"), ("self_wav", "audio_enc_to_dec_proj"))
+           for kind in ("weight", "bias") if f"{projection}.{kind}" in source}
     for k in range(model.decoder.num_codebooks):
         out[f"emb.{k}.weight"] = source[f"decoder.model.decoder.embed_tokens.{k}.weight"]
         out[f"linears.{k}.weight"] = source[f"decoder.lm_heads.{k}.weight"]
     for i in range(model.config.decoder.num_hidden_layers):
         theirs, ours = f"transformer.layers.{i}.", f"decoder.model.decoder.layers.{i}."
         for attention, name in (("self_attn", "self_attn"), ("encoder_attn", "cross_attention")):
+            if f"{ours}{attention}.q_proj.weight" not in source:
+                continue  # a melody model
             out[f"{theirs}{name}.in_proj_weight"] = torch.cat(
                 [source[f"{ours}{attention}.{part}_proj.weight"] for part in "qkv"])
         for name, tensor in source.items():

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import MusicgenMelodyFeatureExtractor
 
-_MIN_MARGIN = 0.05  # of the second class behind the first: neither rounding nor a resampler makes up for it
+MIN_MARGIN = 0.05  # of the second class behind the first: neither rounding nor a resampler makes up for it
 
 
 def tune(seconds: float, rate: int, seed: int, first: float = 110.0) -> list[dict]:
@@ -80,7 +80,7 @@ def chroma_cases(extractor: MusicgenMelodyFeatureExtractor, out: Path, only: tup
             sorted_levels = levels.sort(dim=-1, descending=True).values
             sounding = sorted_levels[:, 0] > 0
             margin = (sorted_levels[:, 0] - sorted_levels[:, 1])[sounding]
-            if len(margin) == 0 or margin.min() > _MIN_MARGIN:
+            if len(margin) == 0 or margin.min() > MIN_MARGIN:
                 break
         else:
             raise SystemExit(f"chroma {name}: no usable tune")

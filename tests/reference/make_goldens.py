@@ -11,6 +11,7 @@ import torch
 import transformers
 
 import audiocraft_cases
+import audiocraft_melody_cases
 import checkpoint
 import manifest
 import melody_cases
@@ -19,6 +20,7 @@ import music_cases
 import sharded_cases
 import spiece
 import texts
+import wide_cases
 from shapes import MELODY, STEREO, STEREO_MELODY, TINY
 
 
@@ -44,9 +46,11 @@ _MAKERS: dict[str, Callable[[int, Path, Path], dict]] = {
        for shape in (*TINY.values(), STEREO)},
     "tokenizer-json": make_tokenizer_json,
     sharded_cases.FOLDER: lambda seed, out, _: sharded_cases.make(seed, out),
+    wide_cases.FOLDER: lambda seed, out, _: wide_cases.make(seed, out),
     **{shape.name: lambda seed, out, _, shape=shape: melody_cases.make(shape, seed, out)
        for shape in (MELODY, STEREO_MELODY)},
     audiocraft_cases.FOLDER: audiocraft_cases.make,
+    audiocraft_melody_cases.FOLDER: audiocraft_melody_cases.make,
 }
 
 

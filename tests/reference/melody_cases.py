@@ -30,7 +30,7 @@ _NOTES = [
 ]
 
 
-def _inputs(tokenizer: T5Tokenizer, text: str | None, chroma: torch.Tensor | None) -> dict:
+def model_inputs(tokenizer: T5Tokenizer, text: str | None, chroma: torch.Tensor | None) -> dict:
     inputs = dict(tokenizer(text or "", return_tensors="pt"))
     if text is None:  # transformers' unconditional input: the empty prompt with a mask of zero
         inputs["attention_mask"] = torch.zeros_like(inputs["attention_mask"])
@@ -104,7 +104,7 @@ def make(shape: Shape, seed: int, out: Path) -> dict:
             ("unconditional", None, None, 1.0)):
         if stereo and name not in ("melody_g3", "text_g3"):
             continue
-        inputs = _inputs(tokenizer, text, melodies.get(melody))
+        inputs = model_inputs(tokenizer, text, melodies.get(melody))
         rows = prefix(model, inputs)
         result = music_cases.greedy(model, inputs, guidance)
         music_cases.check_usable(name, result)

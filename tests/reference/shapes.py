@@ -97,6 +97,30 @@ MELODY = Shape(
     decoder=dict(vocab_size=32, hidden_size=26, num_attention_heads=2, ffn_dim=42, num_hidden_layers=2))
 STEREO_MELODY = replace(MELODY, name="stereo-melody", channels=2)
 
+# Melody models in audiocraft's own files, of one channel and of two, with AUDIOCRAFT's codec.
+AUDIOCRAFT_MELODY = replace(
+    AUDIOCRAFT, name="melody", chroma_length=149,
+    decoder=dict(vocab_size=32, hidden_size=20, num_attention_heads=2, ffn_dim=36, num_hidden_layers=2))
+AUDIOCRAFT_STEREO_MELODY = replace(
+    AUDIOCRAFT, name="stereo-melody", chroma_length=75, channels=2,
+    decoder=dict(vocab_size=32, hidden_size=24, num_attention_heads=3, ffn_dim=40, num_hidden_layers=1))
+# As wide as the text, and as many classes of pitch.
+AUDIOCRAFT_EVEN = replace(
+    AUDIOCRAFT, name="even",
+    decoder=dict(vocab_size=32, hidden_size=18, num_attention_heads=3, ffn_dim=36, num_hidden_layers=1))
+AUDIOCRAFT_EVEN_MELODY = replace(
+    AUDIOCRAFT, name="even-melody", chroma_length=149,
+    decoder=dict(vocab_size=32, hidden_size=12, num_attention_heads=2, ffn_dim=36, num_hidden_layers=2))
+
+# Wide enough for every type of blocks: 256 weights to a row in the decoder, 32 and 64 in the text encoder.
+WIDE = Shape(
+    name="wide", pieces=200, plain_text=True,
+    text=dict(vocab_size=_rows(200), d_model=32, d_kv=16, num_heads=2, d_ff=64, num_layers=1, feed_forward_proj="relu"),
+    codec=dict(sampling_rate=200, target_bandwidths=[1.0], num_filters=2, hidden_size=5, upsampling_ratios=[2, 2],
+               use_causal_conv=True, trim_right_ratio=0.5, pad_mode="constant", use_conv_shortcut=False,
+               num_lstm_layers=1, kernel_size=3, last_kernel_size=3),
+    decoder=dict(vocab_size=32, hidden_size=256, num_attention_heads=4, ffn_dim=512, num_hidden_layers=2))
+
 # As small as it goes, to be committed in several kinds of files.
 TINY_D = Shape(
     name="tiny-d", pieces=200, plain_text=True, published_names=True,

@@ -148,9 +148,11 @@ def random_model(shape: Shape, seed: int) -> MusicgenForConditionalGeneration | 
     if shape.quiet_start:
         _quiet_start(model.decoder, fill)
     _fill_codec(model.audio_encoder, fill, seed)
-    fill.linear(model.enc_to_dec_proj.weight)
-    fill.normal(model.enc_to_dec_proj.bias, 0.3)
-    if shape.chroma_length:  # its input is a single one in twelve
+    width = shape.decoder["hidden_size"]  # a condition of the same width is not projected
+    if width != shape.text["d_model"]:
+        fill.linear(model.enc_to_dec_proj.weight)
+        fill.normal(model.enc_to_dec_proj.bias, 0.3)
+    if shape.chroma_length and width != model.config.num_chroma:  # its input is a single one in twelve
         fill.normal(model.audio_enc_to_dec_proj.weight, 1.5)
         fill.normal(model.audio_enc_to_dec_proj.bias, 0.3)
     vocab = shape.decoder["vocab_size"]
