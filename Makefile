@@ -4,6 +4,7 @@ PROMPT ?= warm lofi beat with a soft electric piano
 SECONDS ?= 10
 OUT ?= out/
 BENCH ?=
+COMPARE ?=
 FUZZ_SECONDS ?= 60
 TARGET ?=
 
@@ -16,11 +17,11 @@ LAUNCHER := $(if $(CCACHE),-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE))
 THREADED := src/base src/compute src/engine tests/golden
 has_tests = $(shell find $(1) -name '*_test.cpp' 2>/dev/null)
 TSAN_LAYERS := $(notdir $(foreach folder,$(THREADED),$(if $(call has_tests,$(folder)),$(folder))))
-SOURCES = $(shell find src tests fuzz -name '*.h' -o -name '*.cpp')
+SOURCES = $(shell find src tests fuzz bench -name '*.h' -o -name '*.cpp')
 
 export PROMPT OUT
 
-.PHONY: help run build test check fuzz bench clean format deb deb-check setup setup-tests setup-deb
+.PHONY: help run build test check fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +31,7 @@ help:
 	@echo 'make check    the tests again under AddressSanitizer, UBSan and ThreadSanitizer'
 	@echo 'make fuzz [FUZZ_SECONDS=60] [TARGET="gguf wav"]   feeds the parsers of files with damaged ones; needs clang 16 or newer'
 	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
+	@echo 'make bench-compare [COMPARE="--rounds 3"]         beside transformers, torch, ggml and OpenVINO; downloads them (bench/README.md)'
 	@echo 'make deb      a Debian package, at build/continuo_VERSION_ARCHITECTURE.deb; make deb-check tests it'
 	@echo 'make format   clang-format over the sources'
 	@echo 'make clean    remove the build folders'
@@ -76,8 +78,14 @@ fuzz: setup
 bench: build
 	@build/continuo bench $(BENCH)
 
+# Only the table goes to standard output.
+bench-compare:
+	@$(MAKE) --no-print-directory build >&2
+	@JOBS=$(JOBS) bench/compare/setup.sh >&2
+	@bench/compare/compare.py $(COMPARE)
+
 format:
 	@clang-format -i $(SOURCES)
 
 clean:
-	@rm -rf build build-debug build-asan build-tsan build-fuzz
+	@rm -rf build build-debug build-asan build-tsan build-fuzz build-compare

@@ -11,7 +11,7 @@ VERSION = "version 14."
 
 
 def sources():
-    for top in ("src", "tests", "fuzz"):
+    for top in ("src", "tests", "fuzz", "bench"):
         for folder, _, files in os.walk(os.path.join(ROOT, top)):
             yield from (os.path.join(folder, file) for file in files if file.endswith((".h", ".cpp")))
 
