@@ -137,7 +137,7 @@ def gguf_models(whole):
         return whole[:at] + u32(value) + whole[at + 4:]
 
     return seeds | {
-        "cut in the header": whole[:2000],
+        "cut in the header": whole[:1500],
         "cut in the data": whole[:-100],
         "a thousand million layers": claiming("musicgen.block_count", 10**9),
         "as many text layers as fit": claiming("text.block_count", 255),

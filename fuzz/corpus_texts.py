@@ -224,3 +224,164 @@ def settings():
         "an array of tables": "[[threads]]\n[[threads]]\n",
         "inline": "threads = {a = {b = {c = 1}}}\n",
     }
+
+
+CONFIG = {
+    "model_type": "musicgen", "_name_or_path": "somebody/tiny",
+    "text_encoder": {"model_type": "t5", "d_model": 6, "num_layers": 1, "num_heads": 2, "d_kv": 3, "d_ff": 8, "vocab_size": 12},
+    "audio_encoder": {"model_type": "encodec", "sampling_rate": 200, "num_filters": 2, "hidden_size": 3, "codebook_dim": 3,
+                      "codebook_size": 4, "upsampling_ratios": [2, 2], "kernel_size": 3, "last_kernel_size": 3, "num_lstm_layers": 1,
+                      "use_causal_conv": False, "use_conv_shortcut": False, "chunk_length_s": None},
+    "decoder": {"model_type": "musicgen_decoder", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "ffn_dim": 8,
+                "num_codebooks": 2, "vocab_size": 4, "pad_token_id": 4, "audio_channels": 1, "scale_embedding": True},
+}
+
+
+def configs():
+    """config.json, with other files of the folder after "== NAME"."""
+    def changed(*path, to=None, more=""):
+        whole = json.loads(json.dumps(CONFIG))
+        place = whole
+        for step in path[:-1]:
+            place = place[step]
+        if path:
+            place[path[-1]] = to
+        return json.dumps(whole) + more
+
+    def melody(chroma):
+        whole = json.loads(changed("model_type", to="musicgen_melody"))
+        whole["decoder"]["model_type"] = "musicgen_melody_decoder"
+        return json.dumps({**whole, "num_chroma": 12, "chroma_length": 20}) + chroma
+
+    defaults = "\n== generation_config.json\n"
+    features = "\n== preprocessor_config.json\n"
+    return {
+        "good": changed(),
+        "everything": changed(more=defaults + '{"guidance_scale": 2.5, "top_k": 20, "temperature": 0.8, "top_p": 1.0}'
+                              + "\n== README.md\n---\nlicense: cc-by-nc-4.0\n---\n"),
+        "licence text": changed(more="\n== LICENSE\nAttribution-NonCommercial 4.0 International\n"),
+        "licence in control characters": changed(more="\n== README.md\n---\nlicense: \x1b[31m\n---\n== LICENSE\nMIT License\x07"),
+        "melody": melody(features + '{"n_fft": 64, "hop_length": 16, "num_chroma": 12, "sampling_rate": 200}'),
+        "melody of a processor": melody("\n== processor_config.json\n" + '{"feature_extractor": {"n_fft": 64, "hop_length": 16}}'),
+        "processor part is a list": melody("\n== processor_config.json\n" + '{"feature_extractor": [1]}'),
+        "melody without a window": melody(features + '{"n_fft": 0, "hop_length": 0}'),
+        "stereo": changed("decoder", "audio_channels", to=2),
+        "three channels": changed("decoder", "audio_channels", to=3),
+        "another model": changed("model_type", to="llama"),
+        "model of control characters": changed("model_type", to="a\nb\u001b[31m"),
+        "no decoder": changed("decoder"),
+        "another codec": changed("audio_encoder", "model_type", to="dac"),
+        "huge layers": changed("decoder", "num_hidden_layers", to=2**31 - 1),
+        "beyond int": changed("decoder", "num_hidden_layers", to=2**31),
+        "negative width": changed("decoder", "hidden_size", to=-8),
+        "no heads": changed("decoder", "num_attention_heads", to=0),
+        "codebooks": changed("decoder", "num_codebooks", to=-2147483648),
+        "a fraction": changed("decoder", "hidden_size", to=8.5),
+        "ratios of 0": changed("audio_encoder", "upsampling_ratios", to=[0, 2]),
+        "ratios wrap": changed("audio_encoder", "upsampling_ratios", to=[65536] * 4),
+        "many ratios": changed("audio_encoder", "upsampling_ratios", to=[1] * 64),
+        "no rate": changed("audio_encoder", "sampling_rate", to=0),
+        "pad mode": changed("audio_encoder", "pad_mode", to="circular"),
+        "buckets": changed("text_encoder", "relative_attention_num_buckets", to=1),
+        "gated": changed("text_encoder", "feed_forward_proj", to="gated-gelu"),
+        "gated nothing": changed("text_encoder", "feed_forward_proj", to="gated-"),
+        "name is a path": changed("_name_or_path", to="/home/somebody/x"),
+        "temperature is endless": changed(more=defaults + '{"temperature": 1e400}'),
+        "top k is a text": changed(more=defaults + '{"top_k": "250"}'),
+        "defaults are no object": changed(more=defaults + "[]"),
+        "defaults are cut": changed(more=defaults + '{"top_k": 2'),
+        "nested": '{"model_type":' + "[" * 200,
+        "not UTF-8": b'{"model_type":"\xFF"}',
+        "key twice": '{"model_type":"musicgen","model_type":7}',
+        "empty": "",
+    }
+
+
+def indexes():
+    """Read as the index of safetensors files and as that of torch files; a and b of either kind are there (fuzz/checkpoint_index_fuzz.cpp)."""
+    def index(*names, **more):
+        return json.dumps({"metadata": {"total_size": 16}, **more, "weight_map": {f"t{i}": name for i, name in enumerate(names)}})
+
+    return {
+        "good": index("a.safetensors", "b.safetensors"),
+        "torch": index("a.bin", "b.bin"),
+        "one": index("a.safetensors", "a.safetensors"),
+        "both kinds": index("a.safetensors", "a.bin"),
+        "missing": index("a.safetensors", "z.safetensors"),
+        "beside": index("../c.safetensors"),
+        "inside": index("sub/c.safetensors"),
+        "beside, torch": index("../c.bin"),
+        "inside, torch": index("sub/c.bin"),
+        "from the root": index("/etc/passwd"),
+        "a folder": index("sub"),
+        "the ending alone": index(".safetensors"),
+        "the ending alone, torch": index(".bin"),
+        "dots": index("..", "..safetensors"),
+        "NUL": index("../c.safetensors\u0000.safetensors", "sub\u0000.bin"),
+        "control characters": index("a\n\u001b[31m.bin"),
+        "backslashes": index("..\\c.safetensors"),
+        "the index itself": index("model.safetensors.index.json"),
+        "thousands": index(*(f"{i}.bin" for i in range(300))),
+        "no files": index(),
+        "a number": '{"weight_map":{"a":1}}',
+        "a list": '{"weight_map":["a.bin"]}',
+        "no map": "{}",
+        "nested": '{"weight_map":' + "[" * 100,
+        "not UTF-8": b'{"weight_map":{"a":"\xFF.bin"}}',
+        "empty": "",
+    }
+
+
+def listings():
+    """What a hub answers: lists, and the headers of a file after "HTTP/"."""
+    sha1, sha256 = "a" * 40, "b" * 64
+
+    def listing(*files, **more):
+        return json.dumps({"sha": sha1, "siblings": list(files), **more})
+
+    def entry(name, size=7, large=False, **more):
+        lfs = {"lfs": {"sha256": sha256, "size": size, "pointerSize": 130}} if large else {}
+        return {"rfilename": name, "size": size, "blobId": sha1, **lfs, **more}
+
+    def headers(**fields):
+        lines = "".join(f"{name.replace('_', '-')}: {value}\n" for name, value in fields.items())
+        return "HTTP/1.1 200 OK\n" + lines
+
+    config, weights = entry("config.json"), entry("model.safetensors", 1000, True)
+    shards = [entry(f"model-0000{i}-of-00002.safetensors", 1000, True) for i in (1, 2)]
+    index = entry("model.safetensors.index.json")
+    return {
+        "good": listing(config, weights, entry("README.md"), cardData={"license": "cc-by-nc-4.0"}, safetensors={"total": 123}),
+        "shards": listing(config, index, *shards),
+        "shards twice": listing(config, index, *shards, *shards, config),
+        "torch": listing(config, entry("pytorch_model.bin", 1000, True), entry("tokenizer.json")),
+        "audiocraft": listing(entry("state_dict.bin", 1000, True), entry("compression_state_dict.bin", 1000, True)),
+        "paths": listing(config, index, *(entry(name) for name in (
+            "../model-00001-of-00002.safetensors", "/etc/passwd", "..", "model-000/1-of-00002.safetensors", "a\u0000b", "config.json/../x"))),
+        "bare": listing({"rfilename": "config.json"}, {"rfilename": "model.safetensors"}),
+        "licence in tags": listing(config, weights, tags=["music", 3, "license:mit"]),
+        "licence of control characters": listing(config, weights, cardData={"license": "a\u001b[31m"}),
+        "licence by name": listing(config, weights, cardData={"license": "other", "license_name": "x" * 101}),
+        "sizes wrap": listing(config, index, *(entry(f"model-{i:05}-of-00020.safetensors", 1 << 60, True) for i in range(20))),
+        "size too large": listing(config, entry("model.safetensors", (1 << 60) + 1, True)),
+        "negative size": listing(config, entry("model.safetensors", -1, True)),
+        "fractional size": listing(config, entry("model.safetensors", 1e300, True)),
+        "hash in capitals": listing(config, entry("model.safetensors", blobId="A" * 40)),
+        "no objects": listing(3, None, {}, {"rfilename": 5}, [], "a"),
+        "parameters": listing(config, weights, safetensors={"total": 1 << 63}),
+        "commit is a path": json.dumps({"sha": "../" * 13 + "x", "siblings": []}),
+        "commit is short": json.dumps({"sha": "abc", "siblings": []}),
+        "no list": json.dumps({"sha": sha1}),
+        "list is an object": json.dumps({"sha": sha1, "siblings": {}}),
+        "headers": headers(etag=f'"{sha1}"', content_length=10),
+        "headers of a large file": headers(x_linked_etag=f'"{sha256}"', x_linked_size=10, etag='"x"', content_length=3),
+        "weak": headers(etag=f'W/"{sha1}"', content_length=10),
+        "one quote": headers(etag='"', content_length=10),
+        "hash missing": headers(content_length=10),
+        "size missing": headers(etag=sha1),
+        "size beyond": headers(etag=sha1, content_length=2**64),
+        "size negative": headers(etag=sha1, content_length=-1),
+        "nested": '{"sha":' + "[" * 100,
+        "not UTF-8": b'{"sha":"\xFF"}',
+        "empty": "",
+    }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -29,11 +30,33 @@ class InputFile {
   std::string path_;
 };
 
+/// The input as a folder of files, for parsers that read several: one text, in which a line "== NAME" starts the next file. Only
+/// the names that the target knows make a file; what stands before the first of them is the first name's. One folder serves all
+/// inputs of a process; what else lies in it stays.
+class InputFolder {
+ public:
+  /// `names` are the files that an input may bring.
+  explicit InputFolder(std::vector<std::string> names);
+  InputFolder(const InputFolder&) = delete;
+  InputFolder& operator=(const InputFolder&) = delete;
+  ~InputFolder();
+
+  /// Replaces the files of the input before.
+  void fill(std::string_view input) const;
+  /// A file that every input sees.
+  void write(const std::string& name, std::string_view bytes) const;
+  std::string path(const std::string& name = "") const;
+
+ private:
+  std::vector<std::string> names_;
+  std::string outside_;  // made for this process; the folder lies in it, so that there is a place outside of it
+};
+
 inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Reads every byte, so that a range outside its file is noticed.
+/// Reads of every cache line and the last byte, so that a range outside its file is noticed.
 void touch(std::span<const std::byte> bytes);
 
 /// A refusal is one line of valid UTF-8 without control characters, whatever the file said: it goes to terminals and logs.

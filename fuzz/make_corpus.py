@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets, fuzz/corpus/TARGET: small valid files, and one file per way of being malformed.
 
-    make_corpus.py [--program build/continuo]
+    make_corpus.py [--program build/continuo] [--small build-fuzz/fuzz/fuzz_small_model]
 
-Deterministic. Files that are there and are not made here (found by fuzzing: crash-*, slow-*, found-*) stay. The program makes one seed, a
-whole model file; without it that one stays as it is.
+Deterministic. Files that are there and are not made here (found by fuzzing: crash-*, slow-*, found-*) stay. The two programs make a seed
+each, whole model files: one of a golden checkpoint and the smallest that is accepted. Without them those stay as they are.
 """
 import argparse
 import pathlib
@@ -44,13 +44,16 @@ def whole_model(program):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path)
+    parser.add_argument("--small", type=pathlib.Path)
     arguments = parser.parse_args()
     write("gguf_header", corpus_formats.gguf_headers())
     if arguments.program:
         (CORPUS / "gguf").mkdir(parents=True, exist_ok=True)
         whole_model(arguments.program)
-    whole = CORPUS / "gguf" / "whole-model"
-    write("gguf", corpus_formats.gguf_models(whole.read_bytes() if whole.exists() else None))
+    small = CORPUS / "gguf" / "whole-small"
+    if arguments.small:
+        subprocess.run([arguments.small, small], check=True)
+    write("gguf", corpus_formats.gguf_models(small.read_bytes() if small.exists() else None))
     write("safetensors", corpus_formats.safetensors())
     write("wav", corpus_formats.wavs())
     write("npy", corpus_formats.npys())
@@ -61,6 +64,9 @@ def main():
     write("spiece", corpus_texts.spieces(GOLDENS / "sharded" / "single" / "spiece.model"))
     write("audiocraft", corpus_texts.audiocraft())
     write("model_card", corpus_texts.model_cards())
+    write("huggingface_config", corpus_texts.configs())
+    write("checkpoint_index", corpus_texts.indexes())
+    write("hub_listing", corpus_texts.listings())
     write("settings", corpus_texts.settings())
     files = [path for path in CORPUS.rglob("*") if path.is_file()]
     print(f"{len(files)} files, {sum(path.stat().st_size for path in files)} bytes")

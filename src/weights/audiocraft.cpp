@@ -82,6 +82,13 @@ std::string folder_name(const std::string& folder) {
 
 }  // namespace
 
+Status check_t5_folder(const std::string& folder) {
+  ModelConfig config;
+  CONTINUO_CHECK(read_t5_folder(folder, config));
+  if (CheckpointTensors::in_folder(folder)) return {};
+  return fail(ErrorCode::not_found, "{} has no model.safetensors and no pytorch_model.bin", folder);
+}
+
 bool AudiocraftModel::in_folder(const std::string& folder) { return exists(folder + "/" + decoder_file); }
 
 Result<AudiocraftModel> AudiocraftModel::open(const std::string& folder, const std::string& t5) {

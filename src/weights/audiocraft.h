@@ -14,6 +14,10 @@
 
 namespace continuo::weights {
 
+/// What can be said of a text encoder's folder before there is a checkpoint to go with it: its configuration and tokenizer are
+/// read, and there are weights.
+Status check_t5_folder(const std::string& folder);
+
 class AudiocraftModel : public CheckpointModel {
  public:
   /// `t5` is the text encoder's folder; if it is empty, the error says which one is needed.

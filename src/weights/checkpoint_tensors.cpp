@@ -78,7 +78,7 @@ Status CheckpointTensors::add_shards(const std::string& folder, const std::strin
                 files_max);
   }
   for (const std::string& name : names) {
-    if (name.find('/') != std::string::npos || !name.ends_with(ending)) {
+    if (name.find('/') != std::string::npos || !single_line(name) || !name.ends_with(ending)) {
       return fail(ErrorCode::corrupt_file, "{}: '{}' is not the name of a {} file", index_path, printable(name),
                   ending == ".bin" ? "torch" : "safetensors");
     }

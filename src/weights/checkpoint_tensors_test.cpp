@@ -78,6 +78,7 @@ TEST(CheckpointTensors, RefuseBadShardsOfTorchFiles) {
   };
   EXPECT_NE(reason(R"({"weight_map":{"a":"../x.bin"}})").find("'../x.bin' is not the name of a torch file"), std::string::npos);
   EXPECT_NE(reason(R"({"weight_map":{"a":"x.safetensors"}})").find("not the name of a torch file"), std::string::npos);
+  EXPECT_NE(reason(R"({"weight_map":{"a":"y\u0000.bin"}})").find("'y?.bin' is not the name"), std::string::npos);
   EXPECT_NE(reason(R"({"weight_map":{"a":7}})").find("not a name"), std::string::npos);
   EXPECT_NE(reason(R"({"weight_map":{"a":"x.bin"}})").find("x.bin"), std::string::npos);
   Tensors tensors;

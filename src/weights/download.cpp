@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -159,7 +160,16 @@ Result<HttpReply> download(Http& http, const std::string& url, const RemoteFile&
     CONTINUO_TRY(PartFile part, PartFile::open(part_path(file, folder)));
     if (part.size() > file.size) CONTINUO_CHECK(part.start_over());
     if (part.size() < file.size) {
-      CONTINUO_TRY(reply, with_retries(options.retry, file.name, [&] { return fetch_rest(http, url, file, part, options); }));
+      // What arrives again after a start from the beginning is no progress: a server that always breaks off must not be asked
+      // forever.
+      std::uint64_t furthest = part.size();
+      const auto attempt = [&]() -> Result<HttpReply> {
+        CONTINUO_TRY(HttpReply tried, fetch_rest(http, url, file, part, options));
+        tried.body_bytes = part.size() - std::min(furthest, part.size());
+        furthest = std::max(furthest, part.size());
+        return tried;
+      };
+      CONTINUO_TRY(reply, with_retries(options.retry, file.name, attempt));
     }
     if (reply.status < 200 || reply.status > 299) return reply;
     CONTINUO_CHECK(part.flush());

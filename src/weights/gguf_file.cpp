@@ -218,15 +218,15 @@ Result<std::uint64_t> alignment_of(const Walk& walk, const std::map<std::string,
 /// Gives every tensor its bytes: aligned, inside the file, and nobody else's.
 Status place(const Walk& walk, std::vector<TensorInfo>& infos, std::span<const std::byte> data, std::uint64_t alignment) {
   for (TensorInfo& info : infos) {
-    const std::string name = printable(info.tensor.name);
     if (info.offset % alignment != 0) {
-      return walk.corrupt("tensor '{}' begins at offset {}, which is not aligned to {}", name, info.offset, alignment);
+      return walk.corrupt("tensor '{}' begins at offset {}, which is not aligned to {}", printable(info.tensor.name), info.offset,
+                          alignment);
     }
     if (info.offset > data.size() || info.bytes > data.size() - info.offset) {
       return walk.corrupt(
           "tensor '{}' needs {} bytes at offset {}, but the file has only {} bytes of data; it is truncated or "
           "damaged",
-          name, info.bytes, info.offset, data.size());
+          printable(info.tensor.name), info.bytes, info.offset, data.size());
     }
     info.tensor.data = data.subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.bytes));
   }
@@ -254,8 +254,8 @@ Result<GgufFile> GgufFile::open(const std::string& path) {
   CONTINUO_TRY(const Header header, walk.header());
   for (std::uint64_t i = 0; i < header.keys; ++i) {
     CONTINUO_TRY(auto entry, walk.key(i));
-    const std::string name = printable(entry.first);
-    if (!file.keys_.insert(std::move(entry)).second) return walk.corrupt("key '{}' occurs twice", name);
+    const auto [place, fresh] = file.keys_.insert(std::move(entry));
+    if (!fresh) return walk.corrupt("key '{}' occurs twice", printable(place->first));
   }
   CONTINUO_TRY(const std::uint64_t alignment, alignment_of(walk, file.keys_));
 

@@ -105,10 +105,13 @@ Result<HubRepository> Hub::look_up(const HubName& name) {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   };
-  CONTINUO_TRY(const HttpReply reply, with_retries(options_.retry, name.id(), [&] {
-                 text.clear();
-                 return http_.exchange({.url = url}, sink);
-               }));
+  const auto attempt = [&]() -> Result<HttpReply> {
+    text.clear();
+    CONTINUO_TRY(HttpReply tried, http_.exchange({.url = url}, sink));
+    tried.body_bytes = 0;  // the next try starts from the beginning, so nothing is won
+    return tried;
+  };
+  CONTINUO_TRY(const HttpReply reply, with_retries(options_.retry, name.id(), attempt));
   if (reply.status != 200) return refusal(reply, name, "");
   return parse_listing(text, name);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace continuo::weights {
@@ -36,8 +37,9 @@ Files weights_named(const Files& listed, const std::string& stem, const std::str
   const auto* index = find(listed, stem + ending + ".index.json");
   if (index == nullptr) return {};
   Files files{*index};
+  std::set<std::string_view> taken;  // a list may name a file twice
   for (const RemoteFile& file : listed) {
-    if (is_shard(file.name, stem, ending)) files.push_back(file);
+    if (is_shard(file.name, stem, ending) && taken.insert(file.name).second) files.push_back(file);
   }
   return files.size() > 1 ? files : Files();
 }
@@ -89,8 +91,12 @@ Result<NeededFiles> needed_files(const std::vector<RemoteFile>& listed, const st
 
 std::uint64_t total_bytes(const std::vector<RemoteFile>& files) {
   std::uint64_t total = 0;
-  for (const RemoteFile& file : files) total += std::min(file.size, std::numeric_limits<std::uint64_t>::max() - total);
+  for (const RemoteFile& file : files) total = saturating_sum(total, file.size);
   return total;
+}
+
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  return a + std::min(b, std::numeric_limits<std::uint64_t>::max() - a);
 }
 
 }  // namespace continuo::weights

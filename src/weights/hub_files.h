@@ -20,7 +20,9 @@ struct NeededFiles {
 /// `where` begins the error when there are none.
 Result<NeededFiles> needed_files(const std::vector<RemoteFile>& listed, const std::string& where);
 
-/// Bytes of them all.
+/// Bytes of them all. Sizes are the server's words, so sums of them stop at the largest number instead of wrapping to a small
+/// one.
 std::uint64_t total_bytes(const std::vector<RemoteFile>& files);
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
 
 }  // namespace continuo::weights

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t files_max = 20'000;
+constexpr std::size_t values_max = files_max * 20;  // a file is listed with about ten
 constexpr std::size_t name_bytes_max = 400;
 constexpr std::size_t license_bytes_max = 100;
 constexpr std::size_t sha256_digits = 64;
@@ -86,7 +87,7 @@ std::string_view bare_etag(std::string_view etag) {
 }  // namespace
 
 Result<HubRepository> parse_listing(const std::string& text, const HubName& name) {
-  CONTINUO_TRY(const json listing, parse_json_object(text, fmt::format("the hub's answer for {}", name.id())));
+  CONTINUO_TRY(const json listing, parse_json_object(text, fmt::format("the hub's answer for {}", name.id()), values_max));
   HubRepository repository;
   repository.name = name;
   repository.commit = text_of(listing, "sha");

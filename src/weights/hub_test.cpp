@@ -120,6 +120,19 @@ TEST(HubListing, FindsTheLicenceWhereverItStands) {
   EXPECT_EQ(listing_of(start + R"("cardData":null})")->license, "");
 }
 
+TEST(HubListing, RefusesListsThatNoModelHas) {
+  const auto listing = [](const std::string& entry, int count) {
+    std::string entries = entry;
+    for (int i = 1; i < count; ++i) entries += "," + entry;
+    return listing_of(R"({"sha":")" + sha1_text + R"(","siblings":[)" + entries + "]}");
+  };
+  const std::string file = R"({"rfilename":"a","size":1,"blobId":")" + sha1_text + R"("})";
+  EXPECT_TRUE(listing(file, 20'000));
+  EXPECT_NE(listing(file, 20'001).error().message.find("does not list its files"), std::string::npos);
+  // Sixteen megabytes of these would be half a gigabyte as a tree.
+  EXPECT_NE(listing("[]", 1'000'000).error().message.find("more than 400000 values"), std::string::npos);
+}
+
 TEST(HubListing, ReadsTheHeadersOfAFile) {
   RemoteFile file;
   HttpReply reply;
@@ -182,6 +195,13 @@ TEST(NeededFiles, KnowShardsByTheirNames) {
             (Names{"model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"}));
   EXPECT_EQ(names_of(needed_of({"config.json", "pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"})->weights),
             (Names{"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"}));
+}
+
+TEST(NeededFiles, TakeAFileThatIsListedTwiceOnce) {
+  const Names listed{"config.json", "config.json", "model.safetensors.index.json", "model-00001-of-00001.safetensors",
+                     "model-00001-of-00001.safetensors"};
+  EXPECT_EQ(names_of(needed_of(listed)->about), Names{"config.json"});
+  EXPECT_EQ(names_of(needed_of(listed)->weights), (Names{"model.safetensors.index.json", "model-00001-of-00001.safetensors"}));
 }
 
 TEST(NeededFiles, AreRefusedWhereThereAreNone) {

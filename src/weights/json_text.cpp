@@ -11,10 +11,16 @@ namespace {
 
 constexpr int depth_max = 32;
 
-/// Depth of brackets outside strings. Runs before the parser so that hostile nesting never becomes a tree.
-int nesting(std::string_view text) {
-  int depth = 0;
+/// What the text's brackets and commas outside strings say of the tree that it would become.
+struct Extent {
   int deepest = 0;
+  std::size_t values = 1;
+};
+
+/// Runs before the parser so that a hostile text never becomes a tree.
+Extent extent_of(std::string_view text) {
+  int depth = 0;
+  Extent extent;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -26,12 +32,15 @@ int nesting(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
+      extent.deepest = std::max(extent.deepest, ++depth);
+      ++extent.values;
     } else if (c == '}' || c == ']') {
       --depth;
+    } else if (c == ',') {
+      ++extent.values;
     }
   }
-  return deepest;
+  return extent;
 }
 
 std::optional<int> whole_number(const nlohmann::json& value) {
@@ -48,8 +57,12 @@ std::optional<int> whole_number(const nlohmann::json& value) {
 
 }  // namespace
 
-Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where) {
-  if (nesting(text) > depth_max) return fail(ErrorCode::corrupt_file, "{}: the JSON is nested too deeply", where);
+Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where, std::size_t values_max) {
+  const Extent extent = extent_of(text);
+  if (extent.values > values_max) {
+    return fail(ErrorCode::corrupt_file, "{}: the JSON holds more than {} values", where, values_max);
+  }
+  if (extent.deepest > depth_max) return fail(ErrorCode::corrupt_file, "{}: the JSON is nested too deeply", where);
   nlohmann::json value = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded() || !value.is_object()) return fail(ErrorCode::corrupt_file, "{}: this is not a JSON object", where);
   return value;

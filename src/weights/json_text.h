@@ -10,8 +10,13 @@
 
 namespace continuo::weights {
 
-/// The text as a JSON object. Refuses other JSON and nesting deeper than 32; `where` begins the complaint.
-Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where);
+/// A value takes up to a hundred bytes of memory, a text of "[],[],[]" as many values as a third of its bytes.
+inline constexpr std::size_t json_values_max = 4'000'000;
+
+/// The text as a JSON object. Refuses other JSON, nesting deeper than 32, and (about) more values than that; `where` begins the
+/// complaint.
+Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& where,
+                                         std::size_t values_max = json_values_max);
 
 /// The file as a JSON object. Refuses other JSON, more than `limit` bytes, and nesting deeper than 32.
 Result<nlohmann::json> read_json_object(const std::string& path, std::size_t limit);

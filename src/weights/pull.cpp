@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "weights/audiocraft.h"
 #include "weights/convert.h"
 #include "weights/folder_lock.h"
 #include "weights/hub_files.h"
@@ -65,7 +66,8 @@ Status check_space(std::uint64_t download, std::uint64_t model, const PullOption
   CONTINUO_TRY(const Space cache, space_of(options.cache));
   CONTINUO_TRY(const Space models, space_of(options.models));
   if (cache.device == models.device) {
-    return require(download + model, cache, options.models, "this model, with its download while it is converted,");
+    return require(saturating_sum(download, model), cache, options.models,
+                   "this model, with its download while it is converted,");
   }
   CONTINUO_CHECK(require(download, cache, options.cache, "the download"));
   return require(model, models, options.models, "the model");
@@ -117,12 +119,16 @@ class Pull {
                   "{} is in audiocraft's layout, which comes without its text encoder: say with --t5 DIR where a T5 lies",
                   name_.id());
     }
+    if (is_huggingface() && !options_.t5.empty()) {
+      return fail(ErrorCode::invalid_argument, "{} has a text encoder of its own: leave out --t5", name_.id());
+    }
+    if (!is_huggingface()) CONTINUO_CHECK(check_t5_folder(options_.t5));
     CONTINUO_CHECK(hub_.complete(repository_, files_.about));
     CONTINUO_CHECK(hub_.complete(repository_, files_.weights));
     CONTINUO_CHECK(make_folder(options_.models));
     PullPlan plan{repository_.license, result_.source, 0, 0};
     for (const auto* list : {&files_.about, &files_.weights}) {
-      plan.bytes += total_bytes(*list);
+      plan.bytes = saturating_sum(plan.bytes, total_bytes(*list));
       for (const RemoteFile& file : *list) plan.bytes_there += bytes_there(file, folder());
     }
     total_ = plan.bytes;

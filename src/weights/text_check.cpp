@@ -1,5 +1,6 @@
 #include "weights/text_check.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace continuo::weights {
@@ -48,6 +49,8 @@ bool single_line(std::string_view text) {
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
+  const auto plain = [](char c) { return c >= 0x20 && c < 0x7F; };
+  if (text.size() <= limit && std::all_of(text.begin(), text.end(), plain)) return std::string(text);  // nearly always
   std::string result;
   while (!text.empty()) {
     const std::size_t length = character_length(text);

@@ -138,6 +138,17 @@ class WrongContent(PullCase):
 
 
 class UnwillingServers(PullCase):
+    def test_one_that_always_breaks_off_and_starts_again(self):
+        self.repository.files[WEIGHTS] = bytes(3_000_000)
+        self.hub.fault(WEIGHTS, ignore_range=True, drop_after=1_500_000)
+        self.not_pulled("--tries", "2", says=r"\(2 tries\)")
+        self.assertLess(len(self.hub.asked(WEIGHTS)), 5)
+
+    def test_a_list_that_always_breaks_off(self):
+        self.hub.fault("listing", body=b"{" + b" " * 3_000_000, drop_after=1_500_000)
+        self.not_pulled("--tries", "2", says=r"\(2 tries\)")
+        self.assertEqual(len(self.hub.requests), 2)
+
     def test_too_many_requests(self):
         self.hub.fault(WEIGHTS, status=429, retry_after="2", times=1)
         start = time.monotonic()
@@ -188,6 +199,18 @@ class FullDisks(PullCase):
         self.not_pulled(says=r"takes .* GB in .*, where .* GB are free")
         self.assertEqual(self.cached(), {})
         self.assertEqual(len(self.hub.requests), 2)
+
+    def test_sizes_that_add_up_to_more_than_there_are_numbers(self):
+        # As whole numbers of 64 bits the sum of these is a small one.
+        self.repository.files.pop(WEIGHTS)
+        self.repository.files["model.safetensors.index.json"] = b"{}"
+        shards = [f"model-{number:05}-of-00016.safetensors" for number in range(1, 17)]
+        for name in shards:
+            self.repository.files[name] = b"x"
+            self.repository.sizes[name] = 1 << 60
+        self.repository.parameters = 1000
+        self.not_pulled(says=r"takes 1\.84e\+10 GB in .*make room first")
+        self.assertEqual([request for request in self.hub.requests if "/resolve/" in request.path], [])
 
     def test_a_disk_that_fills_while_writing(self):
         # A limit on the size of files stands for the disk: the write fails in the middle just the same.
@@ -305,4 +328,13 @@ class Encryption(PullCase):
     def test_redirects_do_not_leave_encryption(self):
         self.hub.fault("config.json", redirect=f"{self.plain.cdn_url}/{ID}/config.json?signature=x")
         self.not_pulled(says="without encryption", CURL_CA_BUNDLE=self.certificate[0])
+        self.assertEqual(self.plain.requests, [])
+
+    def test_nor_does_a_token(self):
+        token = "hf_FakeTokenOfTheTests"
+        for place in (self.plain.url, self.hub.url.replace("https", "http")):
+            self.hub.heal()
+            self.hub.fault("config.json", redirect=f"{place}/{ID}/config.json")
+            self.not_pulled(says="without encryption", CURL_CA_BUNDLE=self.certificate[0], HF_TOKEN=token)
+        self.assertEqual({request.token for request in self.hub.requests if request.host == "hub"}, {token})
         self.assertEqual(self.plain.requests, [])

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from cli.support import BINARY, TINY_CHECKPOINT, environment
+from cli.support import BINARY, TINY_CHECKPOINT, environment, golden
 from pull.fake_hub import Repository
 from pull.support import DECOYS, ID, PullCase, WEIGHTS, checkpoint, published, sharded
 
@@ -169,8 +169,29 @@ class WhatTheHubSays(PullCase):
                                                 "README.md": b"x"})
         self.not_pulled(says="--t5 DIR")
         self.assertEqual(len(self.hub.requests), 1)
-        self.not_pulled("--t5", TINY_CHECKPOINT, says=r"state_dict\.bin.*the download is kept in")
+        self.not_pulled("--t5", golden("audiocraft/t5"), says=r"state_dict\.bin.*the download is kept in")
         self.assertEqual(sorted(self.cached()), ["README.md", "compression_state_dict.bin", "state_dict.bin"])
+
+    def test_files_of_no_bytes(self):
+        self.repository.files["LICENSE"] = b""
+        self.repository.files["generation_config.json"] = b"{}"
+        self.pulled()
+
+    def test_a_file_that_is_listed_twice_is_fetched_once(self):
+        self.hub.repositories[ID] = Repository(sharded(self.repository.files))
+        self.hub.repositories[ID].strange_names = ["model-00001-of-00002.safetensors", "config.json"]
+        self.pulled()
+        self.assertEqual(len(self.hub.asked("model-00001-of-00002.safetensors")), 1)
+
+    def test_a_million_files(self):
+        for entry, says in ((b'{"rfilename":"a"}', "no end"), (b"{}", "more than 400000 values")):
+            self.hub.heal()
+            self.hub.fault("listing", body=b'{"sha": "%s", "siblings": [%s]}' % (b"0" * 40, b",".join([entry] * 1_000_000)))
+            self.not_pulled(says=says)
+        names = b",".join(b'{"rfilename":"%d"}' % i for i in range(20_001))
+        self.hub.heal()
+        self.hub.fault("listing", body=b'{"sha": "%s", "siblings": [%s]}' % (b"0" * 40, names))
+        self.not_pulled(says="does not list its files")
 
     def test_weights_that_are_none(self):
         self.repository.files[WEIGHTS] = b"x" * 100_000

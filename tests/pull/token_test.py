@@ -1,6 +1,7 @@
 """Who may read a model, and who gets to see the token: the hub alone."""
 import os
 
+from pull.fake_hub import FakeHub
 from pull.support import ID, PullCase, WEIGHTS
 
 TOKEN = "hf_FakeTokenOfTheTests"
@@ -60,6 +61,15 @@ class Tokens(PullCase):
         self.pulled(HF_TOKEN=TOKEN)
         self.check_who_saw_it()
         self.assertIn("config.json", [request.file for request in self.hub.requests if request.host == "cdn"])
+
+    def test_a_proxy_does_not_get_what_is_not_encrypted(self):
+        proxy = FakeHub()
+        self.addCleanup(proxy.__exit__)
+        for name in ("http_proxy", "all_proxy", "ALL_PROXY"):
+            self.pull(HF_TOKEN=TOKEN, no_proxy="", NO_PROXY="", **{name: proxy.url})
+        self.assertEqual({request.token for request in self.hub.requests if request.host == "hub"}, {TOKEN})
+        self.assertNotIn(TOKEN, {request.token for request in proxy.requests})
+        self.assertTrue(proxy.requests)  # which brings the rest, as people want it
 
     def test_another_path_of_the_hub_gets_it(self):
         self.hub.fault("config.json", redirect=f"{self.hub.url}/api/resolve-cache/models/{ID}/main/config.json", times=1)

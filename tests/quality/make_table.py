@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What each type of weights costs, as a table in docs/quality.md.
 
-    tests/quality/make_table.py --source FOLDER [--held-out LIST.jsonl] [--build build] [--title "the demo model"]
+    tests/quality/make_table.py --source FOLDER [--pieces "COLUMN=LIST.jsonl"]... [--build build] [--title "the demo model"]
 
 Converts the checkpoint to every type (into a temporary folder), measures each with quality_tool against f32 and puts the table
-between the marks of docs/quality.md that carry the title, or at its end. Build first: ninja -C build continuo quality_tool.
+between the marks of docs/quality.md that carry the title, or at its end. A row more measures f32 weights with keys and values of int8.
+make_pieces.py makes lists. Build first: ninja -C build continuo quality_tool.
 """
 import argparse
 import json
@@ -30,26 +31,31 @@ def measure(args, folder):
         subprocess.run([args.build / "continuo", "convert", args.source, "-o", files[-1], "--type", kind], check=True,
                        stdout=subprocess.DEVNULL)
     command = [args.build / "quality_tool", "--steps", str(args.steps), "--threads", str(args.threads)]
-    if args.held_out:
-        command += ["--held-out", args.held_out]
-    lines = subprocess.run([*command, *files], check=True, capture_output=True, text=True).stdout.splitlines()
+    for _, path in args.pieces:
+        command += ["--pieces", path]
+    files += ["--kv", "int8", files[0]]
+    lines = subprocess.run([*command, *files], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     return [json.loads(line) for line in lines]
 
 
-def table(results, steps):
-    with_entropy = "cross_entropy" in results[0]
-    head = ["type", "file", "weights read a step", "logit error", "greedy agreement", "first difference"]
-    rows = [head + ["held-out nats a code"] * with_entropy]
-    for kind, result in zip(TYPES, results):
+def table(results, steps, columns):
+    rows = [["type", "file", "weights read a step", "logit error", "greedy agreement", "first difference", *columns]]
+    for kind, result in zip([*TYPES, "f32, K/V int8"], results):
         first = ["none" if step < 0 else f"step {step}" for step in result["first_difference"]]
         row = [kind, megabytes(result["file_bytes"]), megabytes(result["step_bytes"]), f"{100 * result['logit_error']:.2g} %",
                f"{100 * result['greedy_agreement']:.1f} %", ", ".join(first)]
-        if with_entropy:
-            change = result["cross_entropy"] - results[0]["cross_entropy"]
-            row.append(f"{result['cross_entropy']:.4f} ({change:+.4f})")
+        for value, base in zip(result["cross_entropy"], results[0]["cross_entropy"]):
+            row.append(f"{value:.4f} ({100 * (value / base - 1):+.2f} %)" if result is not results[0] else f"{value:.4f}")
         rows.append(row)
     rows.insert(1, ["---"] * len(rows[0]))
     return f"{steps} steps.\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def named_list(text):
+    column, _, path = text.partition("=")
+    if not path:
+        raise argparse.ArgumentTypeError("say COLUMN=LIST.jsonl")
+    return column, Path(path)
 
 
 def put(page, title, text):
@@ -64,7 +70,8 @@ def put(page, title, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, required=True, help="the checkpoint's folder")
-    parser.add_argument("--held-out", type=Path, help='lines of {"prompt": "...", "codes": "FILE.npy"}')
+    parser.add_argument("--pieces", type=named_list, action="append", default=[], metavar="COLUMN=LIST.jsonl",
+                        help='lines of {"prompt": "...", "codes": "FILE.npy"}; the cross-entropy becomes a column')
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--title", default="the demo model")
     parser.add_argument("--steps", type=int, default=500)
@@ -72,7 +79,7 @@ def main():
     parser.add_argument("--print", action="store_true", help="print the table and leave the page alone")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        text = table(measure(args, folder), args.steps)
+        text = table(measure(args, folder), args.steps, [column for column, _ in args.pieces])
     if args.print:
         print(text)
         return 0

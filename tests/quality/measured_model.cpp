@@ -14,19 +14,20 @@ constexpr int rows_a_pass = 32;  // of a prefill: enough to read the weights rar
 
 /// The column that a step hears.
 std::vector<std::int32_t> heard(const music::DelayPattern& pattern, const Piece& piece, int step, int special_id) {
+  const std::vector<std::int64_t>& codes = piece.heard.empty() ? piece.codes : piece.heard;
   std::vector<std::int32_t> ids;
   for (int k = 0; k < pattern.codebooks(); ++k) {
     const int frame = pattern.frame_heard(step, k);
-    ids.push_back(frame < 0 ? special_id
-                            : static_cast<std::int32_t>(piece.codes[static_cast<std::size_t>(k * piece.frames + frame)]));
+    ids.push_back(frame < 0 ? special_id : static_cast<std::int32_t>(codes[static_cast<std::size_t>(k * piece.frames + frame)]));
   }
   return ids;
 }
 
 }  // namespace
 
-Result<MeasuredModel> MeasuredModel::open(const std::string& path, int threads) {
+Result<MeasuredModel> MeasuredModel::open(const std::string& path, compute::KvType kv, int threads) {
   MeasuredModel model;
+  model.kv_ = kv;
   CONTINUO_TRY(model.source_, weights::open_model(path));
   if (model.config().is_melody()) return fail(ErrorCode::unsupported, "{}: melody models are not measured here", path);
   CONTINUO_TRY(model.executor_, compute::make_cpu_executor({threads, ""}));
@@ -65,7 +66,7 @@ std::vector<float> MeasuredModel::row_logits(const Piece& piece, const compute::
 Result<std::vector<float>> MeasuredModel::logits(const Piece& piece, float guidance) {
   const int steps = music::DelayPattern(config().decoder.delays, piece.frames).steps();
   CONTINUO_TRY(const auto cross, condition(piece.prompt));
-  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(compute::KvType::f32, compute::KvPool::pages_for(steps)));
+  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_, compute::KvPool::pages_for(steps)));
   std::vector<float> logits = row_logits(piece, cross.get(), *pool);
   if (guidance != 1.0F) music::apply_guidance(logits, row_logits(piece, nullptr, *pool), guidance);
   return logits;
@@ -76,9 +77,9 @@ Result<Piece> MeasuredModel::greedy(const std::string& prompt, int frames, float
   const music::DelayPattern pattern(decoder.delays, frames);
   const auto entries = static_cast<std::size_t>(decoder.codebook_size);
   const std::size_t width = static_cast<std::size_t>(decoder.codebooks) * entries;
-  Piece piece{prompt, std::vector<std::int64_t>(static_cast<std::size_t>(decoder.codebooks * frames)), frames};
+  Piece piece{prompt, std::vector<std::int64_t>(static_cast<std::size_t>(decoder.codebooks * frames)), {}, frames};
   CONTINUO_TRY(const auto cross, condition(prompt));
-  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(compute::KvType::f32, 2 * compute::KvPool::pages_for(pattern.steps())));
+  CONTINUO_TRY(const auto pool, decoder_->make_kv_pool(kv_, 2 * compute::KvPool::pages_for(pattern.steps())));
   auto prompted = std::move(*pool->reserve(pattern.steps())), null = std::move(*pool->reserve(pattern.steps()));
   for (int step = 0; step < pattern.steps(); ++step) {
     const compute::Row rows[] = {{&prompted, step, cross.get()}, {&null, step, nullptr}};

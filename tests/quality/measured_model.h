@@ -19,13 +19,14 @@ namespace continuo::quality {
 struct Piece {
   std::string prompt;
   std::vector<std::int64_t> codes;  // [codebooks, frames]
+  std::vector<std::int64_t> heard;  // what the model is let hear of it, where that is not the same; else empty
   int frames = 0;
 };
 
 class MeasuredModel {
  public:
-  /// Keys and values are f32, so that only the weights differ. Errors: those of the layers below; melody models.
-  static Result<MeasuredModel> open(const std::string& path, int threads);
+  /// `kv`: how keys and values are kept. Errors: those of the layers below; melody models.
+  static Result<MeasuredModel> open(const std::string& path, compute::KvType kv, int threads);
 
   const weights::ModelConfig& config() const { return source_->config(); }
   /// Bytes of weights that a step reads, as packed for the kernels.
@@ -47,6 +48,7 @@ class MeasuredModel {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::unique_ptr<text::T5Encoder> encoder_;
   std::unique_ptr<music::MusicDecoder> decoder_;
+  compute::KvType kv_ = compute::KvType::f32;
 };
 
 }  // namespace continuo::quality

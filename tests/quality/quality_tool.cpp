@@ -1,7 +1,9 @@
-// quality_tool: what a type of weights costs. Prints one line of JSON for each model after the reference:
-//   quality_tool [--threads N] [--steps N] [--held-out LIST.jsonl] REFERENCE.gguf [MODEL.gguf ...]
-// Each line of the list is {"prompt": "...", "codes": "FILE.npy"}, codes [codebooks, frames], paths from the list's folder. The
-// models are the same checkpoint in other types (docs/quality.md says what the numbers mean; make_table.py makes the table).
+// quality_tool: what a type of weights, or of keys and values, costs. Prints one line of JSON for each model:
+//   quality_tool [--threads N] [--steps N] [--pieces LIST.jsonl]... REFERENCE.gguf [MODEL.gguf | --kv TYPE MODEL.gguf]...
+// The first model is what the others are compared with. Keys and values are f32 but for a model with --kv before it. Each line of
+// a list is
+// {"prompt": "...", "codes": "FILE.npy"}, codes [codebooks, frames], paths from the list's folder. The models are the same
+// checkpoint in other types (docs/quality.md says what the numbers mean; make_table.py makes the table).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "audio/npy.h"
 #include "music/delay_pattern.h"
@@ -20,11 +23,19 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+struct ModelToMeasure {
+  std::string path;
+  compute::KvType kv = compute::KvType::f32;
+};
+
+constexpr std::pair<const char*, compute::KvType> kv_types[] = {
+    {"f32", compute::KvType::f32}, {"f16", compute::KvType::f16}, {"int8", compute::KvType::int8}};
+
 struct Arguments {
   int threads = 0;
   int steps = 500;
-  std::string held_out;
-  std::vector<std::string> models;  // the reference first
+  std::vector<std::string> lists;
+  std::vector<ModelToMeasure> models;  // the reference first
 };
 
 constexpr const char* greedy_prompts[] = {"warm lo-fi piano with soft drums",
@@ -60,10 +71,10 @@ double surprise(std::span<const float> logits, std::int64_t code) {
 }
 
 struct Sums {
-  double error = 0.0, square = 0.0;             // of logits against the reference's
-  double agreed = 0.0, chosen = 0.0;            // greedy codes
-  std::vector<int> first_difference;            // a step for each greedy piece; -1: none
-  double surprise = 0.0, surprise_count = 0.0;  // held-out codes
+  double error = 0.0, square = 0.0;   // of logits against the reference's
+  double agreed = 0.0, chosen = 0.0;  // greedy codes
+  std::vector<int> first_difference;  // a step for each greedy piece; -1: none
+  std::vector<double> cross_entropy;  // of each list's codes, nats a code
 };
 
 /// Compares on a piece that the reference chose greedily.
@@ -91,59 +102,78 @@ void compare_logits(const weights::DecoderConfig& decoder, const Piece& piece, s
   }
 }
 
-void add_surprise(const weights::DecoderConfig& decoder, const Piece& piece, std::span<const float> got, Sums& sums) {
+/// Adds up over a list.
+struct Mean {
+  double sum = 0.0, count = 0.0;
+};
+
+void add_surprise(const weights::DecoderConfig& decoder, const Piece& piece, std::span<const float> got, Mean& mean) {
   const auto entries = static_cast<std::size_t>(decoder.codebook_size);
   for (const Prediction& place : predictions(decoder, piece)) {
-    sums.surprise += surprise(got.subspan(place.row * entries, entries), place.code);
-    sums.surprise_count += 1.0;
+    mean.sum += surprise(got.subspan(place.row * entries, entries), place.code);
+    mean.count += 1.0;
   }
 }
 
-Result<std::vector<Piece>> read_held_out(const std::string& path, const weights::DecoderConfig& decoder) {
+/// [codebooks, frames]
+Result<std::vector<std::int64_t>> read_codes(const std::string& file, const weights::DecoderConfig& decoder) {
+  CONTINUO_TRY(audio::NpyArray array, audio::read_npy(file));
+  if (!array.is_integer() || array.shape.size() != 2 || array.shape[0] != decoder.codebooks || array.shape[1] < 1) {
+    return fail(ErrorCode::corrupt_file, "{} is not whole numbers [{}, frames]", file, decoder.codebooks);
+  }
+  auto codes = std::get<std::vector<std::int64_t>>(std::move(array.values));
+  for (const std::int64_t code : codes) {
+    if (code < 0 || code >= decoder.codebook_size) return fail(ErrorCode::corrupt_file, "{} holds the code {}", file, code);
+  }
+  return codes;
+}
+
+Result<std::vector<Piece>> read_list(const std::string& path, const weights::DecoderConfig& decoder) {
   std::vector<Piece> pieces;
-  if (path.empty()) return pieces;
   std::ifstream list(path);
   if (!list) return fail(ErrorCode::not_found, "there is no list {}", path);
   for (std::string line; std::getline(list, line);) {
     const json entry = json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("prompt") || !entry.contains("codes")) {
+    const auto text = [&](const char* name) { return entry.is_object() && entry.value(name, json()).is_string(); };
+    if (!text("prompt") || !text("codes") || (entry.contains("heard") && !text("heard"))) {
       return fail(ErrorCode::corrupt_file, "{}: line {} is not {{\"prompt\": ..., \"codes\": ...}}", path, pieces.size() + 1);
     }
-    const std::string file = (fs::path(path).parent_path() / entry["codes"].get<std::string>()).string();
-    CONTINUO_TRY(audio::NpyArray array, audio::read_npy(file));
-    if (!array.is_integer() || array.shape.size() != 2 || array.shape[0] != decoder.codebooks || array.shape[1] < 1) {
-      return fail(ErrorCode::corrupt_file, "{} is not whole numbers [{}, frames]", file, decoder.codebooks);
+    const auto beside = [&](const char* name) { return fs::path(path).parent_path() / entry[name].get<std::string>(); };
+    Piece piece;
+    piece.prompt = entry["prompt"];
+    CONTINUO_TRY(piece.codes, read_codes(beside("codes"), decoder));
+    if (entry.contains("heard")) {
+      CONTINUO_TRY(piece.heard, read_codes(beside("heard"), decoder));
+      if (piece.heard.size() != piece.codes.size()) return fail(ErrorCode::corrupt_file, "{}: heard is of another length", path);
     }
-    Piece piece{entry["prompt"], std::get<std::vector<std::int64_t>>(std::move(array.values)), static_cast<int>(array.shape[1])};
-    for (const std::int64_t code : piece.codes) {
-      if (code < 0 || code >= decoder.codebook_size) return fail(ErrorCode::corrupt_file, "{} holds the code {}", file, code);
-    }
+    piece.frames = static_cast<int>(piece.codes.size() / static_cast<std::size_t>(decoder.codebooks));
     pieces.push_back(std::move(piece));
   }
+  if (pieces.empty()) return fail(ErrorCode::corrupt_file, "{} lists no pieces", path);
   return pieces;
 }
 
 /// What the reference says, which the others are compared with.
 struct Expected {
-  std::vector<Piece> greedy, held_out;
-  std::vector<std::vector<float>> logits;  // prompted, of greedy and then held_out
+  std::vector<Piece> greedy;
+  std::vector<std::vector<Piece>> lists;
+  std::vector<std::vector<float>> logits;  // prompted, of the greedy pieces
   float guidance = 3.0F;
 };
 
 Result<Expected> look_at_reference(MeasuredModel& model, const Arguments& arguments) {
   Expected expected;
   expected.guidance = model.config().defaults.guidance;
-  CONTINUO_TRY(expected.held_out, read_held_out(arguments.held_out, model.config().decoder));
+  for (const std::string& path : arguments.lists) {
+    CONTINUO_TRY(auto pieces, read_list(path, model.config().decoder));
+    expected.lists.push_back(std::move(pieces));
+  }
   const int late = music::DelayPattern(model.config().decoder.delays, 1).largest_delay();
   for (const char* prompt : greedy_prompts) {
     CONTINUO_TRY(Piece piece, model.greedy(prompt, arguments.steps - late, expected.guidance));
+    CONTINUO_TRY(auto logits, model.logits(piece, 1.0F));
+    expected.logits.push_back(std::move(logits));
     expected.greedy.push_back(std::move(piece));
-  }
-  for (const auto* pieces : {&expected.greedy, &expected.held_out}) {
-    for (const Piece& piece : *pieces) {
-      CONTINUO_TRY(auto logits, model.logits(piece, 1.0F));
-      expected.logits.push_back(std::move(logits));
-    }
   }
   return expected;
 }
@@ -158,32 +188,51 @@ Result<Sums> measure(MeasuredModel& model, const Expected& expected) {
     CONTINUO_TRY(const auto prompted, model.logits(piece, 1.0F));
     compare_logits(decoder, piece, prompted, expected.logits[next++], sums);
   }
-  for (const Piece& piece : expected.held_out) {
-    CONTINUO_TRY(const auto prompted, model.logits(piece, 1.0F));
-    compare_logits(decoder, piece, prompted, expected.logits[next++], sums);
-    add_surprise(decoder, piece, prompted, sums);
+  for (const auto& pieces : expected.lists) {
+    Mean mean;
+    for (const Piece& piece : pieces) {
+      CONTINUO_TRY(const auto prompted, model.logits(piece, 1.0F));
+      add_surprise(decoder, piece, prompted, mean);
+    }
+    sums.cross_entropy.push_back(mean.sum / mean.count);
   }
   return sums;
 }
 
-void print(const std::string& path, const MeasuredModel& model, const Sums& sums) {
-  nlohmann::ordered_json line{{"model", fs::path(path).filename().string()},
-                              {"file_bytes", fs::file_size(path)},
+const char* name_of(compute::KvType type) {
+  for (const auto& [name, value] : kv_types) {
+    if (value == type) return name;
+  }
+  return "?";
+}
+
+void print(const ModelToMeasure& measured, const MeasuredModel& model, const Sums& sums) {
+  nlohmann::ordered_json line{{"model", fs::path(measured.path).filename().string()},
+                              {"kv", name_of(measured.kv)},
+                              {"file_bytes", fs::file_size(measured.path)},
                               {"step_bytes", model.step_bytes()},
                               {"logit_error", std::sqrt(sums.error / sums.square)},
                               {"greedy_agreement", sums.agreed / sums.chosen},
-                              {"first_difference", sums.first_difference}};
-  if (sums.surprise_count > 0.0) line["cross_entropy"] = sums.surprise / sums.surprise_count;
+                              {"first_difference", sums.first_difference},
+                              {"cross_entropy", sums.cross_entropy}};
   std::printf("%s\n", line.dump().c_str());
   std::fflush(stdout);
 }
 
+const compute::KvType* find_kv(const std::string& word) {
+  for (const auto& [name, type] : kv_types) {
+    if (word == name) return &type;
+  }
+  return nullptr;
+}
+
 Result<Arguments> parse(int count, char** words) {
   Arguments arguments;
+  compute::KvType kv = compute::KvType::f32;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (!word.starts_with("--")) {
-      arguments.models.push_back(word);
+      arguments.models.push_back({word, std::exchange(kv, compute::KvType::f32)});
       continue;
     }
     if (++i == count) return fail(ErrorCode::invalid_argument, "{} needs a value", word);
@@ -191,8 +240,12 @@ Result<Arguments> parse(int count, char** words) {
       arguments.threads = std::atoi(words[i]);
     else if (word == "--steps")
       arguments.steps = std::atoi(words[i]);
-    else if (word == "--held-out")
-      arguments.held_out = words[i];
+    else if (word == "--pieces")
+      arguments.lists.emplace_back(words[i]);
+    else if (const auto* type = find_kv(words[i]); word == "--kv" && type != nullptr)
+      kv = *type;
+    else if (word == "--kv")
+      return fail(ErrorCode::invalid_argument, "--kv is f32, f16 or int8, not '{}'", words[i]);
     else
       return fail(ErrorCode::invalid_argument, "there is no option {}", word);
   }
@@ -206,18 +259,18 @@ Status run(int count, char** words) {
   CONTINUO_TRY(const Arguments arguments, parse(count, words));
   Expected expected;
   weights::DecoderConfig decoder;  // the reference's
-  for (const std::string& path : arguments.models) {
-    CONTINUO_TRY(MeasuredModel model, MeasuredModel::open(path, arguments.threads));
+  for (const ModelToMeasure& measured : arguments.models) {
+    CONTINUO_TRY(MeasuredModel model, MeasuredModel::open(measured.path, measured.kv, arguments.threads));
     if (expected.greedy.empty()) {
       CONTINUO_TRY(expected, look_at_reference(model, arguments));
       decoder = model.config().decoder;
     }
     const weights::DecoderConfig& own = model.config().decoder;
     if (own.codebooks != decoder.codebooks || own.codebook_size != decoder.codebook_size || own.delays != decoder.delays) {
-      return fail(ErrorCode::invalid_argument, "{} is another model than {}", path, arguments.models.front());
+      return fail(ErrorCode::invalid_argument, "{} is another model than {}", measured.path, arguments.models.front().path);
     }
     CONTINUO_TRY(const Sums sums, measure(model, expected));
-    print(path, model, sums);
+    print(measured, model, sums);
   }
   return {};
 }
