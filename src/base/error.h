@@ -16,6 +16,7 @@ enum class ErrorCode {
   corrupt_file,      // a file that contradicts itself or its format
   io,                // the system refused: permissions, a full disk
   cancelled,         // the caller asked to stop
+  out_of_memory,     // more than the budget, or the machine, has
 };
 
 struct Error {

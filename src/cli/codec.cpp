@@ -61,13 +61,13 @@ Status decode(const Arguments& arguments, const Context& context) {
   CONTINUO_CHECK(check_writable(output));
   CONTINUO_TRY(OpenedModel model, open_requested_model(arguments, context));
   const weights::ModelConfig config = model.config();
-  const int window_frames =
+  const int chunk_frames =
       chunk_seconds > 0.0 ? std::max(1, static_cast<int>(std::lround(chunk_seconds * config.codec.frame_rate()))) : 0;
   CONTINUO_TRY(const Codes codes, read_codes(input, config));
   CONTINUO_CHECK(
       check_memory(memory_need(config, model.file_bytes, 1, codes.frames / config.codec.frame_rate(), false, options.kv)));
   CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
-  CONTINUO_TRY(const std::vector<float> samples, engine->decode_codes(codes.values, codes.frames, window_frames));
+  CONTINUO_TRY(const std::vector<float> samples, engine->decode_codes(codes.values, codes.frames, chunk_frames));
   if (interrupted()) return fail(ErrorCode::cancelled, "interrupted; nothing was written");
   CONTINUO_CHECK(audio::write_wav(output, samples, codes.channels, config.codec.sample_rate, *format));
   std::printf("%s  %.2f s\n", output.c_str(), static_cast<double>(codes.frames) / config.codec.frame_rate());
@@ -121,7 +121,7 @@ Command codec_command() {
   command.options = {
       model_option(),   {"--bits", "16|24|32f", "decode: sample format of the file (default 16)"},
       threads_option(), models_folder_option(),
-      memory_option(),  {"--chunk", "SECONDS", "decode: so many seconds at a time; the samples are the same (default: 1.3)"},
+      memory_option(),  {"--chunk", "SECONDS", "decode: as a stream, so many seconds at a time; the samples are the same"},
   };
   command.run = run;
   return command;

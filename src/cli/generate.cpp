@@ -226,7 +226,7 @@ Command generate_command() {
   command.positionals = {"PROMPT", "what to play; \"\" for no prompt; several prompts run as one batch", 0, max_clips};
   command.options = {
       model_option(),
-      {"-d,--duration", "SECONDS", "length of the clip (default 10; at most the model's window, 30)"},
+      {"-d,--duration", "SECONDS", "length of the clip (default 10; at most 600)"},
       {"-o,--output", "OUT.wav",
        "the file to write (a batch gets -1, -2 ...), or a folder with a slash at its end (default: ./, named after prompt and seed)"},
       {"--prompts", "FILE", "a file with one prompt a line, run as one batch (- for standard input)"},

@@ -12,13 +12,13 @@ namespace continuo::cli {
 
 namespace {
 
-constexpr double max_seconds = 600.0;  // of any model; the model's own window is checked when it is known
+constexpr double max_seconds = engine::longest_seconds;
 
 Result<double> parse_seconds(const std::string& text) {
   const auto seconds = parse_number(text, "-d", 0.0, max_seconds);
   if (!seconds || *seconds == 0.0) {
-    return fail(ErrorCode::invalid_argument,
-                "-d must be a plain number of seconds above 0 and up to the model's window (30 s), not '{}'", text);
+    return fail(ErrorCode::invalid_argument, "-d must be a plain number of seconds above 0 and up to {:g} s, not '{}'",
+                max_seconds, text);
   }
   return seconds;
 }

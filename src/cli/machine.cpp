@@ -7,26 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
-#include <fstream>
-#include <sstream>
 #include <thread>
 #include <vector>
 
 namespace continuo::cli {
 
 namespace {
-
-/// A line such as "VmHWM:    1234 kB" of a /proc file, in bytes.
-std::optional<std::int64_t> proc_bytes(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key + ":")) continue;
-    std::istringstream rest(line.substr(key.size() + 1));
-    std::int64_t kilobytes = 0;
-    if (rest >> kilobytes) return kilobytes * 1024;
-  }
-  return std::nullopt;
-}
 
 /// Reads every word. Eight independent sums, so that the additions do not hold up the loads.
 std::uint64_t read_all(const std::uint64_t* words, std::size_t count) {
@@ -46,12 +32,6 @@ std::string executable_path() {
   const ssize_t length = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
   return length > 0 ? std::string(buffer.data(), static_cast<std::size_t>(length)) : "";
 }
-
-std::optional<std::int64_t> peak_memory() { return proc_bytes("/proc/self/status", "VmHWM"); }
-
-std::optional<std::int64_t> resident_memory() { return proc_bytes("/proc/self/status", "VmRSS"); }
-
-std::optional<std::int64_t> available_memory() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
 
 double read_bandwidth(int threads) {
   constexpr std::size_t total_words = 1'000'000'000 / sizeof(std::uint64_t);

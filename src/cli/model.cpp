@@ -17,7 +17,8 @@ namespace {
 constexpr int max_threads = 1024;
 /// Buffers that live at the same time in the codec: a layer's input, its output, a residual.
 constexpr std::int64_t codec_buffers = 3;
-/// Frames that its convolutions see at once, context included (codec/decoder.h); its LSTM sees all.
+/// Frames that its convolutions see at once, at most, context included (codec/encoder.h; the decoder needs less); the encoder's
+/// LSTM sees all.
 constexpr std::int64_t codec_window_frames = 80;
 
 }  // namespace
@@ -34,7 +35,7 @@ Option memory_option() {
   return {"--memory", "SIZE", "memory budget", "a memory budget (--memory) is not in this version; leave it out"};
 }
 
-Option kv_option() { return {"--kv", "f32|f16|int8", "type of the keys and values in memory (default f32)"}; }
+Option kv_option() { return {"--kv", "int8|f16|f32", "type of the keys and values in memory (default int8)"}; }
 
 std::optional<Setting> machine_setting(const Arguments& arguments, const Context& context, std::string_view name) {
   if (auto value = arguments.value(name)) return Setting{std::move(*value), fmt::format("--{}", name)};
@@ -88,7 +89,7 @@ Result<engine::EngineOptions> engine_options(const Arguments& arguments, const C
   }
   if (const auto kv = arguments.value("kv")) {
     if (*kv != "f32" && *kv != "f16" && *kv != "int8") {
-      return fail(ErrorCode::invalid_argument, "--kv must be f32, f16 or int8, not '{}'", *kv);
+      return fail(ErrorCode::invalid_argument, "--kv must be int8, f16 or f32, not '{}'", *kv);
     }
     options.kv = *kv;
   }
@@ -115,7 +116,7 @@ MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weight_b
   const std::int64_t latents = frames * (static_cast<std::int64_t>(config.codec.filters) << config.codec.ratios.size());
   MemoryNeed need;
   need.weights = weight_bytes;
-  need.keys_values = std::min(of_one_clip * clips, std::max(of_one_clip, engine::max_batch_kv_bytes));
+  need.keys_values = std::min(of_one_clip * clips, std::max(of_one_clip, engine::most_default_kv_bytes));
   need.activations = (sound + codec_buffers * (window + latents)) * static_cast<std::int64_t>(sizeof(float));
   return need;
 }

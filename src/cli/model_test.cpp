@@ -48,7 +48,7 @@ TEST(MemoryNeedTest, AMelodyModelKeepsMelodyAndTextInFrontOfTheCodes) {
 
 TEST(MemoryNeedTest, TheEngineCutsLargeRunsIntoBatches) {
   EXPECT_EQ(need(3, 30, true, "f32").keys_values, 3 * need(1, 30, true, "f32").keys_values);
-  EXPECT_EQ(need(200, 30, true, "f32").keys_values, engine::max_batch_kv_bytes);
+  EXPECT_EQ(need(200, 30, true, "f32").keys_values, engine::most_default_kv_bytes);
   EXPECT_GT(need(200, 30, true, "f32").activations, need(1, 30, true, "f32").activations);
 }
 

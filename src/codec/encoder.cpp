@@ -29,7 +29,10 @@ Result<std::unique_ptr<CodecEncoder>> CodecEncoder::load(const weights::TensorSo
     const TensorView view = source.tensor(fmt::format("codec.quantizer.{}.codebook", k));
     std::vector<float> values(static_cast<std::size_t>(view.shape.elements()));
     view.to_float(values);
-    encoder->codebooks_.push_back(std::move(values));
+    const auto size = static_cast<std::size_t>(view.shape[0]), width = static_cast<std::size_t>(view.shape[1]);
+    std::vector<float> turned(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) turned[i % width * size + i / width] = values[i];
+    encoder->codebooks_.push_back(std::move(turned));
   }
   encoder->context_frames_ = encoder->count_context();
   return encoder;
@@ -58,25 +61,23 @@ Tensor CodecEncoder::downsample(Tensor x) {
 std::vector<std::int64_t> CodecEncoder::quantise(std::span<float> latent, std::size_t frames) const {
   const auto width = static_cast<std::size_t>(config_.width), size = static_cast<std::size_t>(config_.codebook_size);
   std::vector<std::int64_t> codes(codebooks_.size() * frames);
+  std::vector<double> distances(size);
   for (std::size_t t = 0; t < frames; ++t) {
     float* residual = latent.data() + t * width;
     for (std::size_t k = 0; k < codebooks_.size(); ++k) {
-      const float* entries = codebooks_[k].data();
-      std::size_t nearest = 0;
-      double least = INFINITY;
-      for (std::size_t entry = 0; entry < size; ++entry) {
-        double distance = 0.0;
-        for (std::size_t i = 0; i < width; ++i) {
-          const double difference = static_cast<double>(residual[i]) - entries[entry * width + i];
-          distance += difference * difference;
-        }
-        if (distance < least) {
-          least = distance;
-          nearest = entry;
+      // All entries side by side: each distance is a sum in order, and the loop over them is vectorised.
+      std::fill(distances.begin(), distances.end(), 0.0);
+      for (std::size_t i = 0; i < width; ++i) {
+        const float* entries = codebooks_[k].data() + i * size;
+        const double value = residual[i];
+        for (std::size_t entry = 0; entry < size; ++entry) {
+          const double difference = value - entries[entry];
+          distances[entry] += difference * difference;
         }
       }
+      const auto nearest = static_cast<std::size_t>(std::min_element(distances.begin(), distances.end()) - distances.begin());
       codes[k * frames + t] = static_cast<std::int64_t>(nearest);
-      for (std::size_t i = 0; i < width; ++i) residual[i] -= entries[nearest * width + i];
+      for (std::size_t i = 0; i < width; ++i) residual[i] -= codebooks_[k][i * size + nearest];
     }
   }
   return codes;

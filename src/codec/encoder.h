@@ -44,7 +44,7 @@ class CodecEncoder {
   std::vector<Stage> stages_;
   std::vector<compute::Lstm> lstm_;
   compute::Conv out_;
-  std::vector<std::vector<float>> codebooks_;  // [size, width] each
+  std::vector<std::vector<float>> codebooks_;  // [width, size] each
   int context_frames_ = 0;
 };
 

@@ -11,6 +11,7 @@
 // - An executor runs one pass at a time, on one calling thread. Nothing here throws.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "base/error.h"
 #include "base/network.h"
 #include "base/tensor.h"
+#include "compute/carry.h"
 #include "compute/kv.h"
 
 namespace continuo::compute {
@@ -70,6 +72,11 @@ struct Padding {
   std::int64_t left = 0;
   std::int64_t right = 0;
   PadMode mode = PadMode::constant;
+};
+
+/// The executor's own; see Executor::mark.
+struct Mark {
+  std::size_t place[2] = {};
 };
 
 /// What happens around a convolution. `before` acts on its input, `after` on its output, then the residual is added.
@@ -123,6 +130,10 @@ class Executor {
   // A pass.
 
   virtual void begin_pass() = 0;
+  /// A place in the pass. rewind(mark) ends the life of the tensors made since, so that a signal can go through some layers piece
+  /// by piece in the same, cached memory. Executors that plan a whole pass may do nothing.
+  virtual Mark mark() = 0;
+  virtual void rewind(Mark mark) = 0;
   /// Copies values [rows, columns] in.
   virtual Tensor write(std::span<const float> values, std::int64_t rows) = 0;
   /// Copies a tensor out; `out` has rows * columns places.
@@ -151,14 +162,31 @@ class Executor {
 
   /// x [time, in], time-major; -> [(time + left + right - dilation (kernel - 1) - 1) / stride + 1, out]
   virtual Tensor conv(const Conv& conv, Tensor x, const Padding& padding, const ConvAround& around) = 0;
-  /// -> [(time - 1) stride + kernel - trim_left - trim_right, out]
+  /// Each output block of `stride` rows hears taps = ceil(kernel / stride) neighbouring inputs, so the first taps - 1 rows of x
+  /// are context only (zeros where a signal begins; as many zeros after its end bring out the rest). x [taps - 1 + time, in] ->
+  /// [time stride - trim_left - trim_right, out]
   virtual Tensor conv_transpose(const Conv& conv, Tensor x, std::int64_t trim_left, std::int64_t trim_right,
                                 const ConvAround& around) = 0;
-  /// x [time, width] from zero state -> [time, width]
-  virtual Tensor lstm(const Lstm& lstm, Tensor x) = 0;
+  /// x [time, width] -> [time, width]. From zero state, or from the state (hidden, then cell: [2, width]) that an earlier call
+  /// left; the state is then moved on.
+  virtual Tensor lstm(const Lstm& lstm, Tensor x, Carry* state = nullptr) = 0;
+
+  // Signals in pieces. A convolution over [what was carried | what is new] gives exactly the rows that a convolution over the
+  // whole signal gives there, because each result row is computed the same way wherever it stands. A carry belongs to one signal.
+  // To run several signals in one pass, join and lstm would take a carry for each group of rows; nothing else would change.
+
+  /// Room for `capacity` rows; holds `zeros` rows of zeros at first.
+  virtual std::unique_ptr<Carry> make_carry(std::int64_t columns, std::int64_t capacity, std::int64_t zeros) = 0;
+  /// [padding.left | carry | before(x) | padding.right]; the padding continues what stands between. x may have no rows. The carry
+  /// then holds the last `keep` rows before the padding on the right, those on the left included.
+  virtual Tensor join(Carry& carry, Tensor x, const Padding& padding, std::int64_t keep,
+                      Activation before = Activation::none) = 0;
+  /// Rows begin to begin + rows of x; no copy.
+  virtual Tensor slice(Tensor x, std::int64_t begin, std::int64_t rows) = 0;
 
   // Keys and values.
 
+  virtual std::int64_t kv_page_bytes(const KvShape& shape, KvType type) const = 0;
   virtual Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) = 0;
   /// Keys and values of one prompt for every layer, filled by store_cross.
   virtual std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) = 0;

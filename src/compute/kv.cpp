@@ -1,5 +1,6 @@
 #include "compute/kv.h"
 
+#include <cassert>
 #include <utility>
 
 namespace continuo::compute {
@@ -21,11 +22,20 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
   return *this;
 }
 
+void KvSequence::take(KvSequence& other, int count) {
+  assert(pool_ == other.pool_ && count >= 0 && count <= other.page_count());
+  pages_.insert(pages_.end(), other.pages_.end() - count, other.pages_.end());
+  other.pages_.resize(other.pages_.size() - static_cast<std::size_t>(count));
+}
+
 KvSequence::~KvSequence() { release(); }
 
 void KvSequence::release() noexcept {
-  // The pool reserved room for all its pages, so this does not allocate.
-  if (pool_ != nullptr) pool_->free_.insert(pool_->free_.end(), pages_.rbegin(), pages_.rend());
+  if (pool_ != nullptr) {
+    // The pool reserved room for all its pages, so this does not allocate.
+    pool_->free_.insert(pool_->free_.end(), pages_.rbegin(), pages_.rend());
+    pool_->dispose(pages_);
+  }
   pages_.clear();
 }
 
@@ -40,6 +50,7 @@ std::optional<KvSequence> KvPool::reserve(int positions) {
   // Last in, first out, but the pages ascend where they can: a sequence is then read as one stretch of memory.
   std::vector<int> pages(free_.rbegin(), free_.rbegin() + needed);
   free_.resize(free_.size() - static_cast<std::size_t>(needed));
+  prepare(pages);
   return KvSequence(this, std::move(pages));
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace continuo::compute {
@@ -33,6 +34,9 @@ class KvSequence {
   ~KvSequence();
 
   const std::vector<int>& pages() const { return pages_; }
+  int page_count() const { return static_cast<int>(pages_.size()); }
+  /// Takes over the last `count` pages of another sequence of the same pool, to its own end.
+  void take(KvSequence& other, int count);
   int capacity() const { return static_cast<int>(pages_.size()) * page_positions; }
 
  private:
@@ -52,10 +56,18 @@ class KvPool {
   int free_pages() const { return static_cast<int>(free_.size()); }
   const KvShape& shape() const { return shape_; }
   virtual std::int64_t bytes() const = 0;
-  /// Random keys and values everywhere, so that a benchmark can start at any position.
+  /// Random keys and values in all pages that have an owner, so that a benchmark can start at any position.
   virtual void fill_random(std::uint64_t seed) = 0;
 
+  /// Bytes of memory that are in use now; pages that nobody has reserved need none.
+  virtual std::int64_t resident_bytes() const { return bytes(); }
+
   static int pages_for(int positions) { return (positions + page_positions - 1) / page_positions; }
+
+ protected:
+  /// Pages that get an owner, and lose it.
+  virtual void prepare(std::span<const int>) {}
+  virtual void dispose(std::span<const int>) {}
 
  private:
   friend class KvSequence;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "engine/batch.h"
+#include "engine/piece.h"
 #include "weights/convert.h"
 
 namespace continuo::engine {
@@ -64,11 +64,12 @@ TEST_F(Validation, DefaultsAreTheModelsOwnAndPossible) {
 }
 
 TEST_F(Validation, Durations) {
-  for (const double seconds : {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY), 1e9, 30.02, 0.001}) {
+  for (const double seconds : {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY), 1e9, 600.02, 0.001}) {
     EXPECT_NE("", wrong([&](Request& r) { r.seconds = seconds; })) << seconds;
   }
-  for (const double seconds : {0.02, 10.0, 30.0}) EXPECT_EQ("", wrong([&](Request& r) { r.seconds = seconds; })) << seconds;
-  EXPECT_NE(std::string::npos, wrong([](Request& r) { r.seconds = 31.0; }).find("30 s"));
+  for (const double seconds : {0.02, 10.0, 30.0, 600.0})
+    EXPECT_EQ("", wrong([&](Request& r) { r.seconds = seconds; })) << seconds;
+  EXPECT_NE(std::string::npos, wrong([](Request& r) { r.seconds = 601.0; }).find("600 s"));
 }
 
 TEST_F(Validation, FramesAreRoundedNotCut) {
@@ -125,14 +126,23 @@ TEST(Engine, SeedsAndTakesMatterAndRepeat) {
 }
 
 TEST(Engine, ALongerPieceBeginsWithTheShorterOne) {
-  // But for the last frames of the shorter one: while a piece ends, its late codebooks hear that the early ones have ended.
   const auto engine = make_engine();
-  const Request requests[] = {request_for("soft piano", 0.5), request_for("soft piano", 0.8)};
-  const auto clips = std::move(*engine->generate(requests, {}, {}));
-  for (int k = 0; k < 4; ++k) {
-    for (int t = 0; t < 25 - 3; ++t)
-      EXPECT_EQ(clips[0].codes[static_cast<std::size_t>(k * 25 + t)], clips[1].codes[static_cast<std::size_t>(k * 40 + t)]);
-  }
+  Request requests[] = {request_for("soft piano", 0.5), request_for("soft piano", 0.8)};
+  auto clips = std::move(*engine->generate(requests, {}, {}));
+  const auto equal_frames = [&] {
+    for (int t = 0; t < 25; ++t) {
+      for (int k = 0; k < 4; ++k) {
+        if (clips[0].codes[static_cast<std::size_t>(k * 25 + t)] != clips[1].codes[static_cast<std::size_t>(k * 40 + t)])
+          return t;
+      }
+    }
+    return 25;
+  };
+  EXPECT_EQ(25, equal_frames());
+  // A greedy run is what results are compared by: there the reference's late codebooks hear that the early ones have ended.
+  for (Request& request : requests) request.strategy = Strategy::greedy;
+  clips = std::move(*engine->generate(requests, {}, {}));
+  EXPECT_GE(equal_frames(), 25 - 3);
 }
 
 TEST(Engine, LessPreciseKeysAndValuesStillMakeMusic) {
@@ -146,9 +156,9 @@ TEST(Engine, LessPreciseKeysAndValuesStillMakeMusic) {
 
 TEST(Engine, CancelsAtAnyStageAndWorksAfterwards) {
   const auto engine = make_engine();
-  const Request requests[] = {request_for("soft piano", 1.0), request_for("loud drums", 0.5)};
+  const Request requests[] = {request_for("soft piano", 28.0), request_for("loud drums", 25.0)};
   const auto whole = std::move(*engine->generate(requests, {}, {}));
-  for (const int after : {0, 1, 2, 10, 40, 53, 54}) {
+  for (const int after : {0, 1, 2, 4, 8}) {
     int asked = 0;
     const auto stopped = engine->generate(requests, {}, [&] { return asked++ >= after; });
     ASSERT_FALSE(stopped) << after;
@@ -190,14 +200,17 @@ TEST(Engine, WrongCodesAreRefused) {
   EXPECT_TRUE(engine->decode_codes({}, 0)->empty());
 }
 
-TEST(Job, GivesItsPagesBack) {
+TEST(Piece, GivesItsPagesBack) {
   const auto source = std::move(*weights::open_model(tiny_model()));
   const auto executor = std::move(*compute::make_cpu_executor({1, "portable"}));
   const auto decoder = std::move(*music::MusicDecoder::load(*source, *executor));
   const auto pool = std::move(*decoder->make_kv_pool(compute::KvType::f32, 3));
-  const Request request = request_for("", 1.0);  // 53 steps: two pages
+  PieceSettings settings;
+  settings.frames = 50;  // 53 steps: two pages
+  settings.two_rows = false;
   {
-    Job first(request, source->config(), {}), second(request, source->config(), {});
+    Piece first(settings, source->config(), {}), second(settings, source->config(), {});
+    EXPECT_EQ(2, first.pages());
     EXPECT_TRUE(first.reserve(*pool));
     EXPECT_FALSE(second.reserve(*pool));
     EXPECT_EQ(1, pool->free_pages());

@@ -33,6 +33,7 @@ class MusicDecoder {
   /// One pass. ids [rows, codebooks]: the column each row hears (special id allowed). -> logits [rows, codebooks * codebook_size]
   compute::Tensor step(std::span<const compute::Row> rows, std::span<const std::int32_t> ids, compute::KvPool& pool);
 
+  std::int64_t kv_page_bytes(compute::KvType type) const { return executor_.kv_page_bytes(kv_shape(), type); }
   /// A pool of the right shape for `pages` pages.
   Result<std::unique_ptr<compute::KvPool>> make_kv_pool(compute::KvType type, int pages);
   /// Steps of the trained window.

@@ -124,6 +124,15 @@ class Codec(Case):
         self.assertEqual(self.bytes_of("a.wav"), self.bytes_of("b.wav"))
         self.assertEqual(self.bytes_of("a.wav"), self.bytes_of("c.wav"))
 
+    def test_decode_as_a_stream(self):
+        codes = [(7 * i) % 50 for i in range(4 * 23)]
+        self.write("codes.npy", write_npy((4, 23), codes))
+        whole = self.ok("codec", "decode", "codes.npy", "whole.wav", "-m", tiny_model(), "--bits", "32f")
+        for seconds in ("0.001", "0.1", "60"):
+            told = self.ok("codec", "decode", "codes.npy", "chunks.wav", "-m", tiny_model(), "--bits", "32f", "--chunk", seconds)
+            self.assertEqual(self.bytes_of("whole.wav"), self.bytes_of("chunks.wav"), seconds)
+            self.assertEqual(whole.replace("whole", "chunks"), told)
+
 
 class Bench(Case):
     def test_json(self):
@@ -139,5 +148,7 @@ class Bench(Case):
             self.assertGreater(step["ms"], 0)
             self.assertEqual(set(step), {"rows", "ms", "linear_ms", "floor_ms"})
         self.assertEqual(set(value["codec"]), {"decode_rtf", "chunked_rtf", "encode_rtf"})
+        for field, rtf in value["codec"].items():
+            self.assertGreater(rtf, 0, field)
         for field in ("bandwidth_gbs", "weights_bytes", "kv_bytes_per_row", "text_ms", "rss_bytes"):
             self.assertGreater(value[field], 0, field)

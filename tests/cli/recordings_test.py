@@ -116,7 +116,7 @@ class Continue(Case):
                 self.write("a.wav", golden_wav(name, case["audio_prompt"], rate))
                 result = self.json("generate", case["prompt"] or "", "--continue", "a.wav", "-d", str(case["frames"] / 50), "-o", "b.wav",
                                    "--temperature", "0", "--guidance", str(case["guidance"]), "--codes-out", "b.npy", "--bits", "32f",
-                                   "-m", golden_model(name))
+                                   "--kv", "f32", "-m", golden_model(name))
                 self.assertEqual(read_npy(self.path("b.npy")), golden_array(name, case["codes"]), case["name"])
                 self.assertEqual(result["continued"], {"path": "a.wav", "seconds": case["prompt_frames"] / 50, "frames": case["prompt_frames"]})
                 self.check_audio(name, case, rate)
@@ -308,7 +308,7 @@ class Melody(Case):
 
     def greedy(self, name, case, *words):
         self.ok("generate", case["text"] or "", "-d", str(case["frames"] / 50), "-o", "b.wav", "--temperature", "0", "--guidance",
-                str(case["guidance"]), "--codes-out", "b.npy", *words, "-m", golden_model(name))
+                str(case["guidance"]), "--codes-out", "b.npy", "--kv", "f32", *words, "-m", golden_model(name))
         return read_npy(self.path("b.npy"))
 
     def test_codes_of_the_reference(self):

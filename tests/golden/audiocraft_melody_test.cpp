@@ -19,6 +19,7 @@ class AudiocraftMelody : public ::testing::TestWithParam<std::tuple<std::string,
     source_ = std::move(*source);
     engine::EngineOptions options;
     options.threads = 2;
+    options.kv = "f32";
     options.isa = std::get<1>(GetParam());
     engine_ = std::move(
         *engine::Engine::create(std::move(*weights::open_model(converted(folder_ + std::get<0>(GetParam())))), options));

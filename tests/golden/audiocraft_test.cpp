@@ -10,6 +10,7 @@ class Audiocraft : public ::testing::TestWithParam<std::tuple<std::string, std::
     golden_ = json::parse(*read_text_file(goldens + "audiocraft/golden.json", 1 << 20));
     engine::EngineOptions options;
     options.threads = 2;
+    options.kv = "f32";
     options.isa = std::get<1>(GetParam());
     auto source = weights::open_model(converted("audiocraft/" + std::get<0>(GetParam())));
     ASSERT_TRUE(source) << source.error().message;

@@ -168,7 +168,9 @@ TEST_P(Wide, LogitsByTeacherForcing) {
   EXPECT_LT(rms_error(got, exact), 1.25 * activations);
   // With the same activations quantised alike the logits are the same, until a value in the middle between two steps is rounded
   // the other way (another order of sums in a norm is enough): what follows hears it, and is only bound by the line above.
-  if (bits == "8") EXPECT_GE(equal_steps(got, floats(row_["logits_8"])), 3U);
+  if (bits == "8") {
+    EXPECT_GE(equal_steps(got, floats(row_["logits_8"])), 3U);
+  }
 }
 
 TEST_P(Wide, TensorsHaveTheTypesThatTheDocumentsSay) {

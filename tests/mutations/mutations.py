@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ["CMakeLists.txt", "cmake", "src", "tests"]
-PROGRAMS = ["golden_tests", "compute_tests", "music_tests", "text_tests"]
+PROGRAMS = ["golden_tests", "compute_tests", "codec_tests", "music_tests", "text_tests"]
 
 
 @dataclass
@@ -40,13 +40,12 @@ MUTATIONS = [
     Mutation("null row hears the text (missing mask)", "src/engine/batch.cpp", "r == 0 ? conditional_ : nullptr", "conditional_"),
     Mutation("self-attention misses its own position", "src/compute/cpu/executor_attention.cpp", "attend.positions = row.position + 1;",
              "attend.positions = row.position > 0 ? row.position : 1;"),
-    Mutation("padding always constant", "src/codec/decoder.cpp", "return {total - right, right, config_.pad_mode};",
-             "return {total - right, right, PadMode::constant};"),
-    Mutation("padding always reflect", "src/codec/decoder.cpp", "return {total - right, right, config_.pad_mode};",
-             "return {total - right, right, PadMode::reflect};"),
-    Mutation("transposed convolution trimmed on the wrong side", "src/codec/decoder.cpp", "x, total - right, right, {Activation::elu",
-             "x, right, total - right, {Activation::elu"),
-    Mutation("LSTM skip forgotten", "src/codec/decoder.cpp", "x = ex.add(hidden, x);", "x = hidden;"),
+    Mutation("padding always constant", "src/codec/layers.cpp", "return {total - right, right + extra, config.pad_mode};",
+             "return {total - right, right + extra, PadMode::constant};"),
+    Mutation("padding always reflect", "src/codec/layers.cpp", "return {total - right, right + extra, config.pad_mode};",
+             "return {total - right, right + extra, PadMode::reflect};"),
+    Mutation("transposed convolution trimmed on the wrong side", "src/codec/stream_layers.cpp", "return total - right;", "return right;"),
+    Mutation("LSTM skip forgotten", "src/codec/stream_layers.cpp", "return executor_.add(hidden, x);", "return hidden;"),
     Mutation("scaled scores in T5", "src/text/t5_encoder.cpp", "config_.heads, 1.0F, bias", "config_.heads, 0.9F, bias"),
     Mutation("relative positions mirrored", "src/text/t5_encoder.cpp", "relative_position > 0 ? side : 0", "relative_position < 0 ? side : 0"),
     Mutation("sines before cosines", "src/music/decoder.cpp", "row[i] = std::cos(angle);\n      row[half + i] = std::sin(angle);",
@@ -55,8 +54,11 @@ MUTATIONS = [
              "conditional[i] + guidance * (null[i] - conditional[i])"),
     Mutation("top-k drops ties", "src/music/sampling.cpp", "if (p < threshold) p = 0.0;", "if (p <= threshold) p = 0.0;"),
     Mutation("top-p drops the token that crosses", "src/music/sampling.cpp", "if (before > p)", "if (before + own > p)"),
-    Mutation("context of a codec window one frame short", "src/codec/decoder.cpp", "decoder->context_frames_ = decoder->count_context();",
-             "decoder->context_frames_ = 2;"),
+    Mutation("a residual unit's skip does not wait", "src/codec/stream_layers.cpp", "executor_.slice(held, 0, outputs)",
+             "executor_.slice(held, held.rows - outputs, outputs)"),
+    Mutation("the LSTM starts anew in every chunk", "src/codec/stream_layers.cpp", "states_[i].get()", "nullptr"),
+    Mutation("reflection too early in a stream", "src/codec/stream_layers.cpp",
+             "(padding.mode == PadMode::reflect ? padding.left : padding.right) + 1", "padding.right + 1"),
 ]
 
 

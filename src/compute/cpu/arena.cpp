@@ -50,14 +50,26 @@ float* Arena::floats(std::int64_t count) {
   return result;
 }
 
+void Arena::rewind(Mark mark) {
+  if (mark.place[0] == 0) return reset();
+  count_blocks();
+  blocks_.resize(mark.place[0]);
+  used_ = mark.place[1];
+}
+
 void Arena::reset() {
-  if (blocks_.size() > 1) {
-    std::size_t total = 0;
-    for (const AlignedBytes& block : blocks_) total += block.size();
+  count_blocks();
+  if (blocks_.size() > 1 || (!blocks_.empty() && blocks_[0].size() < most_)) {
     blocks_.clear();
-    blocks_.emplace_back(total);
+    blocks_.emplace_back(most_);
   }
   used_ = 0;
+}
+
+void Arena::count_blocks() {
+  std::size_t total = 0;
+  for (const AlignedBytes& block : blocks_) total += block.size();
+  most_ = std::max(most_, total);
 }
 
 }  // namespace continuo::compute::cpu

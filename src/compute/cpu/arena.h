@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "compute/executor.h"
+
 namespace continuo::compute::cpu {
 
 struct FreeAligned {
@@ -51,10 +53,16 @@ class Arena {
   float* floats(std::int64_t count);
   /// Gives everything back. If the pass needed several blocks, they become one.
   void reset();
+  Mark mark() const { return {{blocks_.size(), used_}}; }
+  /// Gives back what was handed out since the mark.
+  void rewind(Mark mark);
 
  private:
+  void count_blocks();
+
   std::vector<AlignedBytes> blocks_;
   std::size_t used_ = 0;  // of the last block
+  std::size_t most_ = 0;  // bytes that all blocks ever had together
 };
 
 }  // namespace continuo::compute::cpu

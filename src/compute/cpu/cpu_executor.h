@@ -14,19 +14,33 @@
 
 namespace continuo::compute::cpu {
 
-/// A run for each layer, page and head, in this order: pages that follow each other are one stretch of memory in each layer.
+/// Pages lie in blocks of `pages_a_block`; in a block a run for each layer, page and head, in this order: pages that follow each
+/// other are one stretch of memory in each layer. A block has memory only while one of its pages has an owner.
 class CpuKvPool final : public KvPool {
  public:
   CpuKvPool(const KvShape& shape, KvType type, int pages);
-  std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
+  std::int64_t bytes() const override { return pages() * page_bytes_; }
+  std::int64_t resident_bytes() const override;
   void fill_random(std::uint64_t seed) override;
   const KvLayout& layout() const { return layout_; }
   /// The run of the layer's first head.
-  std::byte* run(int page, int layer) const;
+  std::byte* run(int page, int layer) const {
+    const std::int64_t place = static_cast<std::int64_t>(layer) * pages_a_block + page % pages_a_block;
+    return blocks_[static_cast<std::size_t>(page / pages_a_block)].memory.data() + place * shape().heads * layout_.run_bytes;
+  }
 
  private:
+  static constexpr int pages_a_block = 16;
+  struct Block {
+    AlignedBytes memory;
+    int owned = 0;
+  };
+  void prepare(std::span<const int> pages) override;
+  void dispose(std::span<const int> pages) override;
+
   KvLayout layout_;
-  AlignedBytes storage_;
+  std::int64_t page_bytes_;
+  std::vector<Block> blocks_;
 };
 
 /// The same pages, one after the other, for the keys and values of one prompt.
@@ -46,6 +60,18 @@ class CpuCrossKv final : public CrossKv {
   AlignedBytes storage_;
 };
 
+class CpuCarry final : public Carry {
+ public:
+  CpuCarry(std::int64_t columns, std::int64_t capacity, std::int64_t zeros);
+  std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
+  float* row(std::int64_t index) const { return reinterpret_cast<float*>(storage_.data()) + index * columns_; }
+  /// Replaces what is held by the last `count` rows before `end`.
+  void hold(const float* end, std::int64_t count);
+
+ private:
+  AlignedBytes storage_;
+};
+
 class CpuExecutor final : public Executor {
  public:
   CpuExecutor(const Kernels& kernels, int threads);
@@ -62,6 +88,8 @@ class CpuExecutor final : public Executor {
   std::int64_t weight_bytes(Linear linear) const override;
 
   void begin_pass() override { arena_.reset(); }
+  Mark mark() override { return arena_.mark(); }
+  void rewind(Mark mark) override { arena_.rewind(mark); }
   Tensor write(std::span<const float> values, std::int64_t rows) override;
   void read(Tensor tensor, std::span<float> out) override;
 
@@ -79,8 +107,12 @@ class CpuExecutor final : public Executor {
   Tensor conv(const Conv& conv, Tensor x, const Padding& padding, const ConvAround& around) override;
   Tensor conv_transpose(const Conv& conv, Tensor x, std::int64_t trim_left, std::int64_t trim_right,
                         const ConvAround& around) override;
-  Tensor lstm(const Lstm& lstm, Tensor x) override;
+  Tensor lstm(const Lstm& lstm, Tensor x, Carry* state) override;
+  std::unique_ptr<Carry> make_carry(std::int64_t columns, std::int64_t capacity, std::int64_t zeros) override;
+  Tensor join(Carry& carry, Tensor x, const Padding& padding, std::int64_t keep, Activation before) override;
+  Tensor slice(Tensor x, std::int64_t begin, std::int64_t rows) override;
 
+  std::int64_t kv_page_bytes(const KvShape& shape, KvType type) const override;
   Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) override;
   std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) override;
   void store_cross(CrossKv& cross, int layer, Tensor kv) override;
@@ -93,9 +125,14 @@ class CpuExecutor final : public Executor {
     std::vector<float> gain;
     std::vector<float> bias;
   };
+  struct ConvWeights {
+    PackedMatrix matrix;
+    std::vector<float> single;  // of the only output channel
+  };
   struct LstmWeights {
-    PackedMatrix input;  // with both biases
-    PackedMatrix hidden;
+    ConvWeights input;    // with both biases
+    AlignedBytes blocks;  // the recurrent weights, as LstmTask wants them
+    bool half = false;
   };
 
   Tensor make(std::int64_t rows, std::int64_t columns);
@@ -123,8 +160,10 @@ class CpuExecutor final : public Executor {
   };
   /// q [rows] of `columns`, `q_stride` apart -> [rows, columns]
   Tensor attend_rows(const float* q, std::int64_t q_stride, std::int64_t columns, int heads, std::span<const Heard> heard);
-  /// x continued by the padding, with an activation applied, in arena memory: [left + time + right, columns].
-  Tensor padded(Tensor x, const Padding& padding, Activation activation);
+  /// Runs a prepared product over the windows of a convolution; weights, bias and n come from it.
+  void run_conv(const ConvWeights& weights, ConvTask task, std::int64_t rows);
+  /// [left | carry, if there is one | activation(x) | right] in arena memory.
+  Tensor padded(const CpuCarry* carry, Tensor x, const Padding& padding, Activation activation);
 
   /// A matrix as it stays: in the slabs.
   PackedMatrix kept(PackedMatrix matrix) {
@@ -140,7 +179,7 @@ class CpuExecutor final : public Executor {
   std::vector<PackedMatrix> matrices_;
   std::vector<NormWeights> norms_;
   std::vector<TensorView> tables_;  // rows are read where they lie: few are touched
-  std::vector<PackedMatrix> convs_;
+  std::vector<ConvWeights> convs_;
   std::vector<LstmWeights> lstms_;
   std::vector<const std::byte*> runs_;  // of the attention in progress
   std::vector<Heard> heard_;

@@ -22,7 +22,30 @@ std::size_t storage_bytes(const KvShape& shape, const KvLayout& layout, int page
 }  // namespace
 
 CpuKvPool::CpuKvPool(const KvShape& shape, KvType type, int pages)
-    : KvPool(shape, pages), layout_(type, shape.head_width), storage_(storage_bytes(shape, layout_, pages)) {}
+    : KvPool(shape, pages),
+      layout_(type, shape.head_width),
+      page_bytes_(static_cast<std::int64_t>(storage_bytes(shape, layout_, 1))),
+      blocks_(static_cast<std::size_t>((pages + pages_a_block - 1) / pages_a_block)) {}
+
+std::int64_t CpuKvPool::resident_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Block& block : blocks_) bytes += static_cast<std::int64_t>(block.memory.size());
+  return bytes;
+}
+
+void CpuKvPool::prepare(std::span<const int> pages) {
+  for (const int page : pages) {
+    Block& block = blocks_[static_cast<std::size_t>(page / pages_a_block)];
+    if (block.owned++ == 0) block.memory = AlignedBytes(static_cast<std::size_t>(page_bytes_ * pages_a_block));
+  }
+}
+
+void CpuKvPool::dispose(std::span<const int> pages) {
+  for (const int page : pages) {
+    Block& block = blocks_[static_cast<std::size_t>(page / pages_a_block)];
+    if (--block.owned == 0) block.memory = {};
+  }
+}
 
 void CpuKvPool::fill_random(std::uint64_t seed) {
   const auto next = [&seed] {
@@ -30,7 +53,7 @@ void CpuKvPool::fill_random(std::uint64_t seed) {
     return static_cast<std::int32_t>(seed >> 32);
   };
   const auto next_float = [&next] { return static_cast<float>(next()) * 0x1.0p-31F; };
-  for (std::byte* at = storage_.data(); at < storage_.data() + storage_.size(); at += layout_.run_bytes) {
+  const auto fill = [&](std::byte* at) {
     for (std::int64_t i = 0; i < layout_.scales_at / layout_.element_bytes; ++i) {
       switch (layout_.type) {
         case KvType::f32: reinterpret_cast<float*>(at)[i] = next_float(); break;
@@ -40,11 +63,11 @@ void CpuKvPool::fill_random(std::uint64_t seed) {
     }
     for (std::int64_t p = 0; layout_.type == KvType::int8 && p < 2 * page_positions; ++p)
       reinterpret_cast<float*>(at + layout_.scales_at)[p] = 1.0F / 127.0F;
+  };
+  for (const Block& block : blocks_) {
+    for (std::size_t at = 0; at < block.memory.size(); at += static_cast<std::size_t>(layout_.run_bytes))
+      fill(block.memory.data() + at);
   }
-}
-
-std::byte* CpuKvPool::run(int page, int layer) const {
-  return storage_.data() + (static_cast<std::int64_t>(layer) * pages() + page) * shape().heads * layout_.run_bytes;
 }
 
 CpuCrossKv::CpuCrossKv(const KvShape& shape, KvType type, int tokens)
@@ -56,6 +79,10 @@ CpuCrossKv::CpuCrossKv(const KvShape& shape, KvType type, int tokens)
 std::byte* CpuCrossKv::run(int page, int layer) const {
   return storage_.data() +
          (static_cast<std::int64_t>(layer) * KvPool::pages_for(tokens_) + page) * shape_.heads * layout_.run_bytes;
+}
+
+std::int64_t CpuExecutor::kv_page_bytes(const KvShape& shape, KvType type) const {
+  return static_cast<std::int64_t>(storage_bytes(shape, KvLayout(type, shape.head_width), 1));
 }
 
 Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, KvType type, int pages) {

@@ -46,7 +46,13 @@ Result<Conv> CpuExecutor::load_conv(const TensorView& weight, const TensorView* 
   if (bias != nullptr) {
     set_bias(matrix, float_values(*bias));
   }
-  convs_.push_back(kept(std::move(matrix)));
+  std::vector<float> single;
+  if (out == 1) {
+    for (std::int64_t tap = 0; tap < kernel; ++tap) {
+      for (std::int64_t c = 0; c < in; ++c) single.push_back(values[static_cast<std::size_t>(c * kernel + tap)]);
+    }
+  }
+  convs_.push_back({kept(std::move(matrix)), std::move(single)});
   return Conv{static_cast<int>(convs_.size()) - 1,
               static_cast<int>(in),
               static_cast<int>(out),
@@ -78,7 +84,7 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
     for (int r = 0; r < stride; ++r) repeated.insert(repeated.end(), b.begin(), b.end());
     set_bias(matrix, repeated);
   }
-  convs_.push_back(kept(std::move(matrix)));
+  convs_.push_back({kept(std::move(matrix)), {}});
   return Conv{
       static_cast<int>(convs_.size()) - 1, static_cast<int>(in), static_cast<int>(out), static_cast<int>(kernel), stride, 1};
 }
@@ -86,15 +92,17 @@ Result<Conv> CpuExecutor::load_conv_transpose(const TensorView& weight, const Te
 Result<Lstm> CpuExecutor::load_lstm(const TensorView& w_ih, const TensorView& w_hh, const TensorView& b_ih,
                                     const TensorView& b_hh) {
   LstmWeights weights;
-  weights.input = pack(std::span(&w_ih, 1), kernels_);
-  weights.hidden = pack(std::span(&w_hh, 1), kernels_);
+  weights.input.matrix = pack_rows(w_ih.shape[0], w_ih.shape[1], kernels_.half_panels && is_half(w_ih),
+                                   [&](std::int64_t o, std::span<float> row) { w_ih.row(o).to_float(row); });
+  weights.half = kernels_.half_panels && is_half(w_hh);
+  weights.blocks = pack_lstm(w_hh, weights.half);
   std::vector<float> bias = float_values(b_ih);
   const std::vector<float> second = float_values(b_hh);
   assert(bias.size() == second.size());
   for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += second[i];
-  set_bias(weights.input, bias);
-  weights.input = kept(std::move(weights.input));
-  weights.hidden = kept(std::move(weights.hidden));
+  set_bias(weights.input.matrix, bias);
+  weights.input.matrix = kept(std::move(weights.input.matrix));
+  weights.blocks = slabs_.keep(weights.blocks);
   lstms_.push_back(std::move(weights));
   return Lstm{static_cast<int>(lstms_.size()) - 1, static_cast<int>(w_ih.shape[1])};
 }

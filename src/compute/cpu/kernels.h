@@ -6,6 +6,7 @@
 
 #include "base/network.h"
 #include "compute/cpu/attention_kernels.h"
+#include "compute/cpu/codec_kernels.h"
 #include "compute/cpu/quant_kernels.h"
 
 namespace continuo::compute::cpu {
@@ -56,12 +57,11 @@ struct Kernels {
   void (*layer_norm)(const float* x, const float* gain, const float* bias, float epsilon, std::int64_t width, float* y);
   void (*rms_norm)(const float* x, const float* gain, float epsilon, std::int64_t width, float* y);
   void (*activate)(Activation activation, const float* x, std::int64_t count, float* y);
-  /// gates [4 width] before their activations, order i, f, g, o; updates cell and hidden [width].
-  void (*lstm_cell)(const float* gates, std::int64_t width, float* cell, float* hidden);
   void (*float_to_half)(const float* x, std::int64_t count, std::uint16_t* y);
   /// Writes the key and value [width] of one position into an int8 run, rounded to whole steps of their scales, -127 to 127.
   void (*store_int8)(const KvLayout& layout, std::int64_t slot, const float* key, const float* value, std::byte* run);
   const QuantKernels* quant;
+  const CodecKernels* codec;
 };
 
 const Kernels& portable_kernels();

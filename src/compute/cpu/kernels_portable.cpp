@@ -85,19 +85,6 @@ void activate(Activation activation, const float* x, std::int64_t count, float* 
   for (std::int64_t i = 0; i < count; ++i) y[i] = apply_activation(activation, x[i]);
 }
 
-float sigmoid(float x) { return 1.0F / (1.0F + std::exp(-x)); }
-
-void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidden) {
-  for (std::int64_t i = 0; i < width; ++i) {
-    const float input = sigmoid(gates[i]);
-    const float forget = sigmoid(gates[width + i]);
-    const float candidate = std::tanh(gates[2 * width + i]);
-    const float output = sigmoid(gates[3 * width + i]);
-    cell[i] = forget * cell[i] + input * candidate;
-    hidden[i] = output * std::tanh(cell[i]);
-  }
-}
-
 void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = continuo::float_to_half(x[i]);
 }
@@ -106,19 +93,10 @@ void to_half(const float* x, std::int64_t count, std::uint16_t* y) {
 
 const Kernels& portable_kernels() {
   static const QuantKernels& quant = portable_quant_kernels();
-  static const Kernels table{"portable",
-                             false,
-                             gemm,
-                             attend,
-                             portable_attend_pages,
-                             portable_join_parts,
-                             layer_norm,
-                             rms_norm,
-                             activate,
-                             lstm_cell,
-                             to_half,
-                             portable_store_int8,
-                             &quant};
+  static const CodecKernels& codec = portable_codec_kernels();
+  static const Kernels table{"portable",          false,      gemm,     attend,   portable_attend_pages,
+                             portable_join_parts, layer_norm, rms_norm, activate, to_half,
+                             portable_store_int8, &quant,     &codec};
   return table;
 }
 

@@ -21,7 +21,14 @@ using Ints = std::int32_t __attribute__((vector_size(lanes * 4)));
 
 Floats load(const float* p) { return *reinterpret_cast<const FloatsAnywhere*>(p); }
 void store(float* p, Floats v) { *reinterpret_cast<FloatsAnywhere*>(p) = v; }
-Floats all(float x) { return Floats{} + x; }
+/// Not Floats{} + x: the compiler must keep that addition (it turns -0 into 0), one in every product's inner loop.
+Floats all(float x) {
+#if CONTINUO_LANES == 16
+  return static_cast<Floats>(_mm512_set1_ps(x));
+#else
+  return static_cast<Floats>(_mm256_set1_ps(x));
+#endif
+}
 
 std::int32_t four_bytes(const std::byte* p) {
   std::int32_t word;
@@ -335,25 +342,6 @@ void activate(Activation activation, const float* x, std::int64_t count, float* 
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) store(y + i, apply(activation, load(x + i)));
   for (; i < count; ++i) y[i] = apply(activation, all(x[i]))[0];
-}
-
-void lstm_cell(const float* gates, std::int64_t width, float* cell, float* hidden) {
-  const auto step = [&](Floats in, Floats forget, Floats candidate, Floats out, Floats& state) {
-    state = sigmoid(forget) * state + sigmoid(in) * hyperbolic_tangent(candidate);
-    return sigmoid(out) * hyperbolic_tangent(state);
-  };
-  std::int64_t i = 0;
-  for (; i + lanes <= width; i += lanes) {
-    Floats state = load(cell + i);
-    store(hidden + i,
-          step(load(gates + i), load(gates + width + i), load(gates + 2 * width + i), load(gates + 3 * width + i), state));
-    store(cell + i, state);
-  }
-  for (; i < width; ++i) {
-    Floats state = all(cell[i]);
-    hidden[i] = step(all(gates[i]), all(gates[width + i]), all(gates[2 * width + i]), all(gates[3 * width + i]), state)[0];
-    cell[i] = state[0];
-  }
 }
 
 void float_to_half(const float* x, std::int64_t count, std::uint16_t* y) {

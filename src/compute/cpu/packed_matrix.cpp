@@ -69,6 +69,28 @@ PackedMatrix pack(std::span<const TensorView> weights, const Kernels& kernels) {
   });
 }
 
+AlignedBytes pack_lstm(const TensorView& weights, bool half) {
+  const std::int64_t width = weights.shape[1], blocks = (width + lstm_units - 1) / lstm_units;
+  const std::size_t bytes = static_cast<std::size_t>(blocks * width * 4 * lstm_units) * (half ? 2 : 4);
+  AlignedBytes packed(bytes);
+  std::memset(packed.data(), 0, bytes);
+  std::vector<float> row(static_cast<std::size_t>(width));
+  for (std::int64_t o = 0; o < 4 * width; ++o) {
+    weights.row(o).to_float(row);
+    const std::int64_t gate = o / width, unit = o % width;
+    const std::int64_t first = unit / lstm_units * width * 4 * lstm_units + gate * lstm_units + unit % lstm_units;
+    for (std::int64_t k = 0; k < width; ++k) {
+      const std::int64_t place = first + k * 4 * lstm_units;
+      if (half) {
+        reinterpret_cast<std::uint16_t*>(packed.data())[place] = float_to_half(row[static_cast<std::size_t>(k)]);
+      } else {
+        reinterpret_cast<float*>(packed.data())[place] = row[static_cast<std::size_t>(k)];
+      }
+    }
+  }
+  return packed;
+}
+
 void set_bias(PackedMatrix& matrix, std::span<const float> bias) {
   matrix.bias.assign(static_cast<std::size_t>(matrix.panel_count() * panel_width), 0.0F);
   std::copy(bias.begin(), bias.end(), matrix.bias.begin());

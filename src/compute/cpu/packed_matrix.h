@@ -37,6 +37,9 @@ QuantKind quant_kind(DType type);
 /// pack() for weights that all have the same block type.
 PackedMatrix pack_blocks(std::span<const TensorView> weights, const QuantKernels& kernels);
 
+/// An LSTM's recurrent weights [4 width, width] in blocks (LstmTask).
+AlignedBytes pack_lstm(const TensorView& weights, bool half);
+
 /// Fills in the bias [out] (padded to whole panels).
 void set_bias(PackedMatrix& matrix, std::span<const float> bias);
 

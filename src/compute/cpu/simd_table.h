@@ -3,14 +3,15 @@
 #include "compute/cpu/kernels_simd.h"
 // kernels_simd.h first: the others use what it defines.
 #include "compute/cpu/attention_simd.h"
+#include "compute/cpu/codec_simd.h"
 #include "compute/cpu/quant_simd.h"
 
 namespace continuo::compute::cpu {
 
 const Kernels& CONTINUO_TABLE() {
   static constexpr Kernels table{
-      CONTINUO_NAME, true,     gemm,      attend,        attend_pages, join_parts,   layer_norm,
-      rms_norm,      activate, lstm_cell, float_to_half, store_int8,   &quant_table,
+      CONTINUO_NAME, true,     gemm,          attend,     attend_pages, join_parts,   layer_norm,
+      rms_norm,      activate, float_to_half, store_int8, &quant_table, &codec_table,
   };
   return table;
 }
