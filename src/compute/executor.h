@@ -134,6 +134,8 @@ class Executor {
   /// by piece in the same, cached memory. Executors that plan a whole pass may do nothing.
   virtual Mark mark() = 0;
   virtual void rewind(Mark mark) = 0;
+  /// Copies a tensor's values over another's of the same shape, so that a result survives a rewind.
+  virtual void assign(Tensor to, Tensor from) = 0;
   /// Copies values [rows, columns] in.
   virtual Tensor write(std::span<const float> values, std::int64_t rows) = 0;
   /// Copies a tensor out; `out` has rows * columns places.

@@ -176,7 +176,7 @@ struct EngineOptions {
   std::string isa = "";                               // empty: the best the machine has (CONTINUO_ISA forces one)
   std::int64_t memory = 0;                            // the process's budget in bytes; 0: what is free, within reason
   int max_rows = 32;                                  // of a step
-  std::string cache_folder;                           // for conditioning that survives restarts; empty: none
+  std::string cache_folder = "";                      // for conditioning that survives restarts; empty: none
   std::int64_t cache_bytes = std::int64_t{64} << 20;  // conditioning kept in memory
 };
 

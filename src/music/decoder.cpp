@@ -120,11 +120,13 @@ std::vector<float> MusicDecoder::prefix(std::span<const int> chroma, std::span<c
   return values;
 }
 
-Tensor MusicDecoder::run_layers(Tensor x, std::span<const compute::Row> rows, compute::KvPool& pool) {
+Tensor MusicDecoder::run_layers(Tensor input, std::span<const compute::Row> rows, compute::KvPool& pool) {
   compute::Executor& ex = executor_;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const int index = static_cast<int>(i);
+    const compute::Mark mark = ex.mark();  // a layer's tensors are given back, so that memory does not grow with the layers
+    Tensor x = input;
     const Tensor qkv = ex.norm_linear(layer.self_norm, layer.self_qkv, x);  // [rows, 3 d]
     x = ex.linear_add(layer.self_output, ex.self_attention(qkv, pool, index, rows), x);
     if (!has_prefix()) {
@@ -132,8 +134,10 @@ Tensor MusicDecoder::run_layers(Tensor x, std::span<const compute::Row> rows, co
       x = ex.linear_add(layer.cross_output, ex.cross_attention(q, index, rows), x);
     }
     x = ex.linear_add(layer.down, ex.norm_linear(layer.feed_forward_norm, layer.up, x, config_.activation), x);
+    ex.assign(input, x);
+    ex.rewind(mark);
   }
-  return x;
+  return input;
 }
 
 void MusicDecoder::prefill(std::span<const compute::Row> rows, std::span<const float> values, compute::KvPool& pool) {

@@ -60,7 +60,8 @@ class MusicDecoder {
   Status load_layers(const weights::TensorSource& source);
   /// The sinusoidal embeddings of the rows' positions, [rows, d].
   std::vector<float> positions_of(std::span<const compute::Row> rows);
-  compute::Tensor run_layers(compute::Tensor x, std::span<const compute::Row> rows, compute::KvPool& pool);
+  /// Overwrites its input with the result.
+  compute::Tensor run_layers(compute::Tensor input, std::span<const compute::Row> rows, compute::KvPool& pool);
 
   weights::DecoderConfig config_;
   weights::MelodyConfig melody_;

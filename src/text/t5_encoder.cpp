@@ -72,16 +72,20 @@ Tensor T5Encoder::encode(std::span<const int> ids) {
   const std::vector<std::int32_t> rows(ids.begin(), ids.end());
   const std::vector<float> bias = bias_by_distance(static_cast<int>(ids.size()));
   compute::Executor& ex = executor_;
-  Tensor x = ex.embed_sum(std::span(&embedding_, 1), rows, 1.0F, {});  // [tokens, width]
+  const Tensor all = ex.embed_sum(std::span(&embedding_, 1), rows, 1.0F, {});  // [tokens, width]
   for (const Layer& layer : layers_) {
+    const compute::Mark mark = ex.mark();
+    Tensor x = all;
     const Tensor qkv = ex.norm_linear(layer.attention_norm, layer.qkv, x);  // [tokens, 3 heads head_width]
     x = ex.linear_add(layer.output, ex.encoder_attention(qkv, config_.heads, 1.0F, bias), x);
     const Tensor normed = ex.norm(layer.feed_forward_norm, x);
     Tensor wide = ex.linear(layer.up, normed, config_.gated ? Activation::none : config_.activation);  // [tokens, ff]
     if (config_.gated) wide = ex.multiply(ex.linear(layer.gate, normed, config_.activation), wide);
     x = ex.linear_add(layer.down, wide, x);
+    ex.assign(all, x);
+    ex.rewind(mark);
   }
-  return ex.norm(output_norm_, x);
+  return ex.norm(output_norm_, all);
 }
 
 }  // namespace continuo::text

@@ -90,6 +90,7 @@ class CpuExecutor final : public Executor {
   void begin_pass() override { arena_.reset(); }
   Mark mark() override { return arena_.mark(); }
   void rewind(Mark mark) override { arena_.rewind(mark); }
+  void assign(Tensor to, Tensor from) override;
   Tensor write(std::span<const float> values, std::int64_t rows) override;
   void read(Tensor tensor, std::span<float> out) override;
 

@@ -177,6 +177,7 @@ Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int6
   const std::int64_t wanted = (tasks_a_thread * pool_.threads() + rows * parts - 1) / std::max<std::int64_t>(rows * parts, 1);
   const auto heads_a_task = static_cast<int>(std::max<std::int64_t>(least_heads, (heads + wanted - 1) / wanted));
   const std::int64_t groups = (heads + heads_a_task - 1) / heads_a_task;
+  const Mark mark = arena_.mark();
   float* states = arena_.floats(rows * parts * heads * state_floats);
   pool_.parallel_for(rows * parts * groups, [&](std::int64_t task) {
     const std::int64_t r = task / (parts * groups), part = task / groups % parts;
@@ -209,6 +210,7 @@ Tensor CpuExecutor::attend_rows(const float* q, std::int64_t q_stride, std::int6
                           out + static_cast<std::int64_t>(head) * head_width);
     }
   });
+  arena_.rewind(mark);
   return y;
 }
 

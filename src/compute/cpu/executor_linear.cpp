@@ -14,6 +14,11 @@ Tensor CpuExecutor::write(std::span<const float> values, std::int64_t rows) {
   return tensor;
 }
 
+void CpuExecutor::assign(Tensor to, Tensor from) {
+  assert(to.rows == from.rows && to.columns == from.columns);
+  std::copy(from.data, from.data + from.rows * from.columns, to.data);
+}
+
 void CpuExecutor::read(Tensor tensor, std::span<float> out) {
   assert(static_cast<std::int64_t>(out.size()) == tensor.rows * tensor.columns);
   std::copy(tensor.data, tensor.data + tensor.rows * tensor.columns, out.begin());
