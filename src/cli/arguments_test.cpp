@@ -44,7 +44,7 @@ TEST(Arguments, WrongUsage) {
 }
 
 TEST(Arguments, WhatIsNotThereYetIsRefusedNotIgnored) {
-  for (const char* option : {"--memory", "--beams"}) {
+  for (const char* option : {"--beams"}) {
     const auto parsed = parse({"x", option, "1"});
     ASSERT_FALSE(parsed.has_value()) << option;
     EXPECT_EQ(parsed.error().code, ErrorCode::unsupported);

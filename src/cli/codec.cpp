@@ -15,6 +15,15 @@ namespace continuo::cli {
 
 namespace {
 
+/// Of a run that uses the codec alone.
+engine::MemoryNeed need_of_codec(const OpenedModel& model, double seconds, bool encode) {
+  engine::MemoryAsk ask;
+  ask.seconds = std::clamp(seconds, 0.02, engine::longest_seconds);
+  engine::MemoryNeed need = memory_need(model.config(), engine::resident_weight_bytes(*model.source, encode), ask);
+  need.keys_values = 0;
+  return need;
+}
+
 struct Codes {
   std::vector<std::int64_t> values;  // [codebooks, frames]
   int frames = 0;
@@ -64,8 +73,7 @@ Status decode(const Arguments& arguments, const Context& context) {
   const int chunk_frames =
       chunk_seconds > 0.0 ? std::max(1, static_cast<int>(std::lround(chunk_seconds * config.codec.frame_rate()))) : 0;
   CONTINUO_TRY(const Codes codes, read_codes(input, config));
-  CONTINUO_CHECK(
-      check_memory(memory_need(config, model.file_bytes, 1, codes.frames / config.codec.frame_rate(), false, options.kv)));
+  CONTINUO_CHECK(check_memory(need_of_codec(model, codes.frames / config.codec.frame_rate(), false), options.memory));
   CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
   CONTINUO_TRY(const std::vector<float> samples, engine->decode_codes(codes.values, codes.frames, chunk_frames));
   if (interrupted()) return fail(ErrorCode::cancelled, "interrupted; nothing was written");
@@ -86,7 +94,7 @@ Status encode(const Arguments& arguments, const Context& context) {
   const weights::ModelConfig config = model.config();
   CONTINUO_TRY(const audio::Sound sound, read_for_codec(input, config));
   const double seconds = static_cast<double>(sound.frames()) / sound.sample_rate;
-  CONTINUO_CHECK(check_memory(memory_need(config, model.file_bytes, 1, seconds, false, options.kv)));
+  CONTINUO_CHECK(check_memory(need_of_codec(model, seconds, true), options.memory));
   CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
   CONTINUO_TRY(const std::vector<std::int64_t> codes, engine->encode_audio(sound.samples));
   if (interrupted()) return fail(ErrorCode::cancelled, "interrupted; nothing was written");

@@ -61,17 +61,23 @@ Result<int> most_tokens(const std::vector<engine::Request>& requests, const weig
   return static_cast<int>(most);
 }
 
-Status check_plan_against(const std::vector<engine::Request>& requests, const OpenedModel& model, const std::string& kv) {
+Status check_plan_against(const std::vector<engine::Request>& requests, const OpenedModel& model,
+                          const engine::EngineOptions& options, bool continued) {
   const weights::ModelConfig& config = model.config();
   for (const engine::Request& request : requests) CONTINUO_CHECK(engine::validate(request, config));
   const engine::Request& first = requests.front();
-  const bool guided = first.guidance != 1.0F;
-  int tokens = usual_text_tokens;
+  engine::MemoryAsk ask;
+  ask.clips = static_cast<int>(requests.size());
+  ask.seconds = first.seconds;
+  ask.guided = first.guidance != 1.0F;
+  CONTINUO_TRY(ask.kv, engine::parse_kv_type(options.kv));
   if (config.is_melody()) {
-    CONTINUO_TRY(tokens, most_tokens(requests, config));
+    CONTINUO_TRY(ask.text_tokens, most_tokens(requests, config));
   }
-  return check_memory(
-      memory_need(config, model.file_bytes, static_cast<int>(requests.size()), first.seconds, guided, kv, tokens));
+  engine::MemoryNeed need = engine::memory_need(config, engine::resident_weight_bytes(*model.source, continued), ask);
+  // Under a budget clips wait for each other: one has to fit.
+  if (options.memory > 0) need.keys_values /= ask.clips;
+  return check_memory(need, options.memory);
 }
 
 Status encode_prompt(engine::Engine& engine, const AudioPrompt& prompt, std::vector<engine::Request>& requests) {
@@ -198,7 +204,7 @@ Status run(const Arguments& arguments, const Context& context) {
   const weights::ModelConfig config = model.config();
   const std::string model_path = model.path;
   auto requests = requests_of(plan, config);
-  CONTINUO_CHECK(check_plan_against(requests, model, options.kv));
+  CONTINUO_CHECK(check_plan_against(requests, model, options, !plan.continued.empty()));
   std::optional<AudioPrompt> prompt;
   if (!plan.continued.empty()) {
     CONTINUO_TRY(prompt, read_audio_prompt(plan.continued, plan.last, plan.seconds, config));

@@ -39,7 +39,7 @@ Inventory inventory_of(const weights::GgufFile& file) {
 
 double window_seconds(const weights::ModelConfig& config) { return config.decoder.max_frames / config.codec.frame_rate(); }
 
-void print_json(const OpenedModel& model, const Inventory& inventory, const MemoryNeed& need) {
+void print_json(const OpenedModel& model, const Inventory& inventory, const engine::MemoryNeed& need) {
   const weights::ModelConfig& config = model.config();
   nlohmann::ordered_json types = nlohmann::ordered_json::object();
   for (const auto& [name, count] : inventory.types) types[name] = {{"tensors", count.tensors}, {"bytes", count.bytes}};
@@ -87,7 +87,7 @@ void print_json(const OpenedModel& model, const Inventory& inventory, const Memo
   std::printf("%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-void print_text(const OpenedModel& model, const Inventory& inventory, const MemoryNeed& need) {
+void print_text(const OpenedModel& model, const Inventory& inventory, const engine::MemoryNeed& need) {
   const weights::ModelConfig& config = model.config();
   const auto line = [](const char* label, const std::string& value) { std::printf("%-14s%s\n", label, value.c_str()); };
   line("model", fmt::format("{} ({})", config.name, model.path));
@@ -111,7 +111,7 @@ void print_text(const OpenedModel& model, const Inventory& inventory, const Memo
   line("window", fmt::format("{:g} s", window_seconds(config)));
   line("defaults", fmt::format("guidance {:g}, temperature {:g}, top-k {}, top-p {:g}", config.defaults.guidance,
                                config.defaults.temperature, config.defaults.top_k, config.defaults.top_p));
-  line("memory", fmt::format("about {} for one request of {:g} s: weights {}, keys and values {}, the codec's buffers {}",
+  line("memory", fmt::format("about {} for one request of {:g} s: weights {}, keys and values {}, the program and its buffers {}",
                              human_bytes(need.total()), window_seconds(config), human_bytes(need.weights),
                              human_bytes(need.keys_values), human_bytes(need.activations)));
 }
@@ -123,8 +123,10 @@ Status run(const Arguments& arguments, const Context& context) {
   CONTINUO_TRY(const weights::GgufFile file, weights::GgufFile::open(model.path));
   const Inventory inventory = inventory_of(file);
   const bool guided = model.config().defaults.guidance != 1.0F;
-  const MemoryNeed need =
-      memory_need(model.config(), inventory.bytes, 1, window_seconds(model.config()), guided, engine::EngineOptions().kv);
+  engine::MemoryAsk ask;
+  ask.seconds = window_seconds(model.config());
+  ask.guided = guided;
+  const engine::MemoryNeed need = memory_need(model.config(), engine::resident_weight_bytes(*model.source, false), ask);
   if (arguments.has("json")) {
     print_json(model, inventory, need);
   } else {

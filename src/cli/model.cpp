@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "cli/machine.h"
@@ -15,12 +16,6 @@ namespace continuo::cli {
 namespace {
 
 constexpr int max_threads = 1024;
-/// Buffers that live at the same time in the codec: a layer's input, its output, a residual.
-constexpr std::int64_t codec_buffers = 3;
-/// Frames that its convolutions see at once, at most, context included (codec/encoder.h; the decoder needs less); the encoder's
-/// LSTM sees all.
-constexpr std::int64_t codec_window_frames = 80;
-
 }  // namespace
 
 Option model_option() { return {"-m,--model", "FILE|NAME", "model file, or the name of an installed one (default: demo)"}; }
@@ -31,9 +26,7 @@ Option models_folder_option() {
 
 Option threads_option() { return {"--threads", "N", "threads that compute (default: one for each physical core)"}; }
 
-Option memory_option() {
-  return {"--memory", "SIZE", "memory budget", "a memory budget (--memory) is not in this version; leave it out"};
-}
+Option memory_option() { return {"--memory", "SIZE", "most memory to use, such as 650M or 4G (default: what is free)"}; }
 
 Option kv_option() { return {"--kv", "int8|f16|f32", "type of the keys and values in memory (default int8)"}; }
 
@@ -80,8 +73,8 @@ Result<OpenedModel> open_requested_model(const Arguments& arguments, const Conte
 
 Result<engine::EngineOptions> engine_options(const Arguments& arguments, const Context& context) {
   engine::EngineOptions options;
-  if (const auto memory = context.settings.find("memory")) {
-    return fail(ErrorCode::unsupported, "{}: a memory budget is not in this version; remove the setting", memory->origin);
+  if (const auto memory = machine_setting(arguments, context, "memory")) {
+    CONTINUO_TRY(options.memory, parse_size(memory->value, memory->origin));
   }
   if (const auto threads = machine_setting(arguments, context, "threads")) {
     CONTINUO_TRY(const auto count, parse_integer(threads->value, threads->origin, 1, max_threads));
@@ -103,30 +96,32 @@ void print_licence_note(const weights::ModelConfig& config) {
   std::fprintf(stderr, "note: the licence of this model (%s) does not allow commercial use\n", config.license.c_str());
 }
 
-MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weight_bytes, int clips, double seconds, bool guided,
-                       std::string_view kv, int text_tokens) {
-  const auto frames = static_cast<std::int64_t>(std::ceil(seconds * config.codec.frame_rate()));
-  const std::int64_t prefix = config.is_melody() ? config.melody.length + text_tokens : 0;
-  const std::int64_t positions = prefix + frames + config.decoder.codebooks;
-  const std::int64_t width = config.decoder.width;
-  const std::int64_t vector_bytes = kv == "f32" ? 4 * width : kv == "f16" ? 2 * width : width + 4 * config.decoder.heads;
-  const std::int64_t of_one_clip = (guided ? 2 : 1) * positions * config.decoder.layers * 2 * vector_bytes;
-  const std::int64_t sound = frames * config.codec.hop() * config.decoder.audio_channels * clips;  // values, as the next two
-  const std::int64_t window = std::min(frames, codec_window_frames) * config.codec.hop() * config.codec.filters;
-  const std::int64_t latents = frames * (static_cast<std::int64_t>(config.codec.filters) << config.codec.ratios.size());
-  MemoryNeed need;
-  need.weights = weight_bytes;
-  need.keys_values = std::min(of_one_clip * clips, std::max(of_one_clip, engine::most_default_kv_bytes));
-  need.activations = (sound + codec_buffers * (window + latents)) * static_cast<std::int64_t>(sizeof(float));
-  return need;
-}
-
-Status check_memory(const MemoryNeed& need) {
+Status check_memory(const engine::MemoryNeed& need, std::int64_t budget) {
+  if (budget > 0 && need.total() > budget) {
+    return fail(ErrorCode::out_of_memory,
+                "this takes about {} of memory, more than the budget of {} (--memory): {} weights, {} keys and "
+                "values, {} else; give more, make fewer clips at once or shorter ones, or use a smaller type",
+                human_bytes(need.total()), human_bytes(budget), human_bytes(need.weights), human_bytes(need.keys_values),
+                human_bytes(need.activations));
+  }
   const auto available = available_memory();
   if (!available || need.total() <= *available) return {};
-  return fail(ErrorCode::unsupported,
+  return fail(ErrorCode::out_of_memory,
               "this would take about {} of memory and {} are free: make fewer clips at once, or shorter ones",
               human_bytes(need.total()), human_bytes(*available));
+}
+
+Result<std::int64_t> parse_size(const std::string& text, const std::string& origin) {
+  static const std::map<std::string, double, std::less<>> units = {
+      {"", 1.0},   {"K", 1024.0}, {"KiB", 1024.0}, {"M", 1048576.0},    {"MiB", 1048576.0},
+      {"KB", 1e3}, {"MB", 1e6},   {"GB", 1e9},     {"G", 1073741824.0}, {"GiB", 1073741824.0}};
+  const std::size_t letters = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto unit = units.find(text.substr(letters));
+  const auto number = parse_number(text.substr(0, letters), origin, 0.0, 1e15);
+  if (!number || unit == units.end() || *number * unit->second < 1.0 || *number * unit->second > 1e15) {
+    return fail(ErrorCode::invalid_argument, "{} must be a size such as 650M or 4G, not '{}'", origin, text);
+  }
+  return static_cast<std::int64_t>(*number * unit->second);
 }
 
 }  // namespace continuo::cli

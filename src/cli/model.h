@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "engine/engine.h"
+#include "engine/memory_need.h"
 #include "weights/tensor_source.h"
 
 namespace continuo::cli {
@@ -30,29 +31,17 @@ Result<std::string> find_requested_model(const Arguments& arguments, const Conte
 /// Maps and validates the model of -m; quick, nothing is computed.
 Result<OpenedModel> open_requested_model(const Arguments& arguments, const Context& context);
 
-/// --threads and --kv with their twins; refuses --memory wherever it is set, because no budget is kept yet.
+/// --threads, --memory and --kv with their twins.
 Result<engine::EngineOptions> engine_options(const Arguments& arguments, const Context& context);
 
 /// A note on standard error when the weights' licence forbids commercial use.
 void print_licence_note(const weights::ModelConfig& config);
 bool non_commercial(const std::string& license);
 
-struct MemoryNeed {
-  std::int64_t weights = 0;      // as they lie in the file; a kernel's own layout has the same size
-  std::int64_t keys_values = 0;  // self-attention of every row, for the whole length
-  std::int64_t activations = 0;  // the samples of all clips, and the codec's layers for one clip at a time
-  std::int64_t total() const { return weights + keys_values + activations; }
-};
+/// Refuses work that would not fit into the budget (0: none) or the memory the machine has left.
+Status check_memory(const engine::MemoryNeed& need, std::int64_t budget = 0);
 
-/// A prompt of a dozen words, where the true one is not known.
-inline constexpr int usual_text_tokens = 16;
-
-/// What a run of `clips` clips of that length takes; the engine cuts it into batches. kv: f32, f16 or int8. text_tokens: of the
-/// longest prompt, which melody models keep in front of the codes, as they do the melody.
-MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weight_bytes, int clips, double seconds, bool guided,
-                       std::string_view kv, int text_tokens = usual_text_tokens);
-
-/// Refuses work that would not fit into the memory the machine has left.
-Status check_memory(const MemoryNeed& need);
+/// 650M, 4G, 1500000000: bytes; K, M and G (or KiB, MiB, GiB) count in 1024s, KB, MB and GB in thousands.
+Result<std::int64_t> parse_size(const std::string& text, const std::string& origin);
 
 }  // namespace continuo::cli

@@ -5,6 +5,14 @@
 
 namespace continuo::compute {
 
+std::int64_t kv_page_bytes(const KvShape& shape, KvType type) {
+  // As in cpu/kv_layout.h: heads are padded to 16 numbers; int8 has a scale for each key and value.
+  const std::int64_t numbers = std::int64_t{2} * page_positions * ((shape.head_width + 15) / 16 * 16);
+  const std::int64_t scales = type == KvType::int8 ? 2 * page_positions * static_cast<std::int64_t>(sizeof(float)) : 0;
+  const std::int64_t element = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+  return std::int64_t{shape.layers} * shape.heads * (numbers * element + scales);
+}
+
 KvSequence::KvSequence(KvPool* pool, std::vector<int> pages) : pool_(pool), pages_(std::move(pages)) {}
 
 KvSequence::KvSequence(KvSequence&& other) noexcept

@@ -13,6 +13,9 @@ namespace continuo::compute {
 /// Positions a page holds, for all layers and heads.
 inline constexpr int page_positions = 32;
 
+/// Pages that get their memory together.
+inline constexpr int pages_a_block = 16;
+
 /// How keys and values are kept. int8 has a scale for each head and position.
 enum class KvType { f32, f16, int8 };
 
@@ -21,6 +24,9 @@ struct KvShape {
   int heads = 0;
   int head_width = 0;
 };
+
+/// Bytes of a page of an executor on this machine's memory, scales and padding included.
+std::int64_t kv_page_bytes(const KvShape& shape, KvType type);
 
 class KvPool;
 

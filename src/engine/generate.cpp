@@ -68,6 +68,8 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
     waiting.clip.codebooks = config().decoder.codebooks;
     waiting.clip.channels = config().decoder.audio_channels;
     waiting.clip.sample_rate = config().codec.sample_rate;
+    waiting.clip.audio.reserve(static_cast<std::size_t>(samples_of(frame_count(request_seconds(request), config()))) *
+                               static_cast<std::size_t>(waiting.clip.channels));
     told.audio_seconds_total += request_seconds(request);
     all.push_back(std::move(waiting));
   }

@@ -1,11 +1,16 @@
 #include "engine/local_engine.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <future>
 
 #include "base/memory.h"
+#include "engine/memory_need.h"
 
 namespace continuo::engine {
 
@@ -15,8 +20,7 @@ constexpr int alone_slice = 64;                   // steps of an audio prompt a 
 constexpr int shared_slice = 8;                   // the same beside other pieces, which must not stutter
 constexpr int shared_frames = 8;                  // frames the codec decodes in a turn beside other pieces
 constexpr double default_realtime_buffer = 10.0;  // seconds
-constexpr std::int64_t working_bytes_a_row = std::int64_t{1} << 20;  // tensors of a pass
-constexpr std::int64_t working_bytes = std::int64_t{48} << 20;       // the codec's tensors, buffers, what comes and goes
+constexpr std::int64_t working_bytes = std::int64_t{16} << 20;  // buffers, what comes and goes
 
 class Stopwatch {
  public:
@@ -76,13 +80,16 @@ Status LocalEngine::load() {
   CONTINUO_TRY(decoder_, music::MusicDecoder::load(*source_, *executor_));
   CONTINUO_TRY(codec_, codec::CodecDecoder::load(*source_, *executor_));
   source_->release_pages();
+#if defined(__GLIBC__)
+  malloc_trim(0);  // what packing needed besides is free, but the allocator would keep it
+#endif
   conditioner_ =
       std::make_unique<Conditioner>(*text_, *decoder_, *executor_, Conditioner::Options{kv_type_, options_.cache_bytes});
   page_bytes_ = decoder_->kv_page_bytes(kv_type_);
   std::int64_t room = most_default_kv_bytes;
   if (options_.memory > 0) {
     room = options_.memory - resident_memory().value_or(0) - options_.cache_bytes - working_bytes -
-           options_.max_rows * working_bytes_a_row;
+           pass_bytes(config, std::max(options_.max_rows, alone_slice));
   } else if (const auto available = available_memory()) {
     room = std::min(room, *available / 2);
   }

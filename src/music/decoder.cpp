@@ -74,6 +74,8 @@ std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows
   const auto width = static_cast<std::size_t>(config_.width), half = width / 2;
   const auto slope = static_cast<float>(-std::log(10000.0) / (static_cast<double>(half) - 1.0));
   std::vector<float> values;
+  values.reserve(rows.size() * width);
+  positions_.reserve(static_cast<std::size_t>(max_steps()) * width);  // at once: growing it would need twice the room
   for (const compute::Row& row : rows) {
     while (positions_.size() < static_cast<std::size_t>(row.position + 1) * width) {
       const std::size_t start = positions_.size();

@@ -78,7 +78,7 @@ class Usage(Case):
 
 class NotInThisVersion(Case):
     def test_options(self):
-        for words in (("--memory", "4G"), ("--beams", "3"), ("--strategy", "beam")):
+        for words in (("--beams", "3"), ("--strategy", "beam")):
             self.refused(NOT_DONE, ("generate", "x", "-m", tiny_model(), *words), r"not in this version")
         self.refused(WRONG_USAGE, ("codec", "decode", "a.npy", "a.wav", "--chunk", "0"), r"--chunk")
         self.refused(NOT_DONE, ("bench", "--shape", "notagen-small"), r"not in this version")

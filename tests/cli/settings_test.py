@@ -40,7 +40,8 @@ class Settings(Case):
     def test_mistakes_name_their_place(self):
         words = ("generate", "x", "-m", tiny_model(), "-d", "0.1")
         self.refused(2, words, r"CONTINUO_THREADS .*from 1 to 1024", CONTINUO_THREADS="many")
-        self.refused(1, words, r"CONTINUO_MEMORY", CONTINUO_MEMORY="4G")
+        self.refused(2, words, r"CONTINUO_MEMORY .*such as 650M", CONTINUO_MEMORY="much")
+        self.refused(1, words, r"--memory\).*weights", CONTINUO_MEMORY="10M")
         for text, says in (("threads = 2\nport =\n", r"config\.toml, line 2"), ("\n\nthread = 2\n", r"line 3.*thread"),
                            ("threads = 0\n", r"config\.toml, line 1 .*from 1 to 1024"), ("threads = true\n", r"line 1"),
                            ("threads = 2\nthreads = 3\n", r"line 2")):

@@ -11,7 +11,7 @@ namespace continuo::compute::cpu {
 
 namespace {
 constexpr std::size_t alignment = 64;
-constexpr std::size_t slab = std::size_t{16} << 20;
+constexpr std::size_t slab = std::size_t{64} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest_block = std::size_t{1} << 20;
 }  // namespace

@@ -30,7 +30,6 @@ class CpuKvPool final : public KvPool {
   }
 
  private:
-  static constexpr int pages_a_block = 16;
   struct Block {
     AlignedBytes memory;
     int owned = 0;

@@ -82,7 +82,7 @@ std::byte* CpuCrossKv::run(int page, int layer) const {
 }
 
 std::int64_t CpuExecutor::kv_page_bytes(const KvShape& shape, KvType type) const {
-  return static_cast<std::int64_t>(storage_bytes(shape, KvLayout(type, shape.head_width), 1));
+  return compute::kv_page_bytes(shape, type);
 }
 
 Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, KvType type, int pages) {
