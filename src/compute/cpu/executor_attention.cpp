@@ -81,9 +81,7 @@ std::byte* CpuCrossKv::run(int page, int layer) const {
          (static_cast<std::int64_t>(layer) * KvPool::pages_for(tokens_) + page) * shape_.heads * layout_.run_bytes;
 }
 
-std::int64_t CpuExecutor::kv_page_bytes(const KvShape& shape, KvType type) const {
-  return compute::kv_page_bytes(shape, type);
-}
+std::int64_t CpuExecutor::kv_page_bytes(const KvShape& shape, KvType type) const { return compute::kv_page_bytes(shape, type); }
 
 Result<std::unique_ptr<KvPool>> CpuExecutor::make_kv_pool(const KvShape& shape, KvType type, int pages) {
   return std::make_unique<CpuKvPool>(shape, type, pages);
