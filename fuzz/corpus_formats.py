@@ -1,4 +1,5 @@
 """Seeds in binary formats: GGUF, safetensors, WAV, NPY, media. The builders write whatever they are told, right or wrong."""
+import hashlib
 import struct
 
 U8, U32, I32, F32, BOOL, STRING, ARRAY, U64 = 0, 4, 5, 6, 7, 8, 9, 10
@@ -233,6 +234,62 @@ def wavs():
         "data before the format": riff(four, form()),
         "two formats": riff(form(), form(3, bits=32), four),
         "RIFF size of -1": good[:4] + b"\xFF" * 4 + good[8:],
+    }
+
+
+def prompt_indexes(references):
+    """The first byte of a seed says whether the checksum counts (prompt_index_fuzz.cpp)."""
+    text = references.read_text(encoding="utf-8").split('R"(')[1].split(')"')[0]
+    hash_of_references = hashlib.sha256(text.encode() + b"\n").digest()
+
+    def content(version=1, kind=0, width=2, dimensions=2, entries=None, encoder=b"demo", references=hash_of_references,
+                mean=(0.0, 0.0), matrix=(), prompts=((b"slow piano", (1.0, 0.0)), (b"techno", (0.0, 1.0)))):
+        count = len(prompts) if entries is None else entries
+        data = b"CNTPRIDX" + struct.pack("<6I", version, kind, width, dimensions, count, len(encoder)) + encoder + references
+        data += struct.pack(f"<{len(mean) + len(matrix)}f", *mean, *matrix)
+        for prompt, vector in prompts:
+            data += struct.pack("<I", len(prompt)) + prompt + struct.pack(f"<{len(vector)}f", *vector)
+        return data
+
+    def unsigned(**what):
+        return b"\1" + content(**what)
+
+    def signed(**what):
+        data = content(**what)
+        return b"\0" + data + hashlib.sha256(data).digest()
+
+    whitened = {"kind": 2, "dimensions": 1, "matrix": (0.5, 0.5), "prompts": ((b"slow piano", (1.0,)), (b"techno", (-1.0,)))}
+    return {
+        "two prompts": signed(),
+        "whitened": signed(**whitened),
+        "centred": signed(kind=1, mean=(0.5, -0.5)),
+        "no prompts": signed(prompts=()),
+        "wrong checksum": signed()[:-1] + b"?",
+        "checksum cut": signed()[:-1],
+        "unchecked": unsigned(),
+        "unchecked whitened": unsigned(**whitened),
+        "empty": b"\1",
+        "magic alone": b"\1CNTPRIDX",
+        "version 2": unsigned(version=2),
+        "unknown kind": unsigned(kind=3),
+        "no width": unsigned(width=0, mean=()),
+        "huge width": unsigned(width=0xFFFFFFFF, dimensions=0xFFFFFFFF),
+        "more dimensions than width": unsigned(dimensions=3),
+        "fewer dimensions though not whitened": unsigned(dimensions=1),
+        "more prompts than there are": unsigned(entries=3),
+        "fewer prompts than there are": unsigned(entries=1),
+        "huge number of prompts": unsigned(entries=0xFFFFFFFF),
+        "long encoder": unsigned(encoder=b"e" * 201),
+        "other references": unsigned(references=bytes(32)),
+        "mean not finite": unsigned(mean=(float("nan"), 0.0)),
+        "matrix missing": unsigned(kind=2, dimensions=1),
+        "matrix infinite": unsigned(kind=2, dimensions=1, matrix=(float("inf"), 1.0)),
+        "a prompt twice": unsigned(prompts=((b"a", (1.0, 0.0)), (b"a", (0.0, 1.0)))),
+        "an empty prompt": unsigned(prompts=((b"", (1.0, 0.0)),)),
+        "a long prompt": unsigned(prompts=((b"a" * 20001, (1.0, 0.0)),)),
+        "vector too long": unsigned(prompts=((b"a", (2.0, 0.0)),)),
+        "vector not finite": unsigned(prompts=((b"a", (float("nan"), 0.0)),)),
+        "vector cut": unsigned()[:-1],
     }
 
 

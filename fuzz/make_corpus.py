@@ -57,6 +57,7 @@ def main():
     write("safetensors", corpus_formats.safetensors())
     write("wav", corpus_formats.wavs())
     write("npy", corpus_formats.npys())
+    write("prompt_index", corpus_formats.prompt_indexes(ROOT / "src" / "library" / "reference_prompts.cpp"))
     write("media", corpus_formats.media(ROOT / "tests" / "media"))
     write("pickle", corpus_torch.pickles())
     write("torch", corpus_torch.archives(GOLDENS / "audiocraft" / "pretrained" / "compression_state_dict.bin"))

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <numbers>
 
-#include "audio/ffmpeg.h"
+#include "audio/fourier.h"
 
 namespace continuo::audio {
 
@@ -64,38 +63,6 @@ std::vector<double> padded(std::span<const float> audio, std::size_t n_fft) {
     out[half + size + i] = samples[size - 2 - i];
   }
   return out;
-}
-
-/// The Fourier transform of real samples in double precision, by FFmpeg's.
-class Transform {
- public:
-  static Result<Transform> create(int size) {
-    CONTINUO_CHECK(load_ffmpeg());
-    Transform transform;
-    AVTXContext* context = nullptr;
-    const double scale = 1.0;
-    const int status = ffmpeg().av_tx_init(&context, &transform.function_, AV_TX_DOUBLE_RDFT, 0, size, &scale, AV_TX_UNALIGNED);
-    if (status < 0) return fail(ErrorCode::unsupported, "FFmpeg cannot transform {} samples", size);
-    transform.context_.reset(context);
-    return transform;
-  }
-
-  /// samples: [size], overwritten; spectrum: [size / 2 + 1]
-  void operator()(std::vector<double>& samples, std::vector<std::complex<double>>& spectrum) {
-    function_(context_.get(), spectrum.data(), samples.data(), sizeof(double));
-  }
-
- private:
-  Owned<AVTXContext> context_{nullptr, [](AVTXContext* context) { ffmpeg().av_tx_uninit(&context); }};
-  av_tx_fn function_ = nullptr;
-};
-
-std::vector<double> hann_window(std::size_t size) {  // periodic
-  std::vector<double> window(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    window[i] = 0.5 - 0.5 * std::cos(2.0 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(size));
-  }
-  return window;
 }
 
 }  // namespace

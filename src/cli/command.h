@@ -68,6 +68,7 @@ Command models_command();
 Command text_command();
 Command codec_command();
 Command bench_command();
+Command check_command();
 /// The commands of the contract that a later version brings.
 std::vector<Command> later_commands();
 
