@@ -21,7 +21,7 @@ SOURCES = $(shell find src tests fuzz bench -name '*.h' -o -name '*.cpp')
 
 export PROMPT OUT
 
-.PHONY: help run build test check fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
+.PHONY: help run build test check test-arm fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
 .DEFAULT_GOAL := help
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo 'make build    the program, at build/continuo'
 	@echo 'make test     build and run all tests'
 	@echo 'make check    the tests again under AddressSanitizer, UBSan and ThreadSanitizer'
+	@echo 'make test-arm the kernels for ARM64, cross compiled and emulated; needs a cross compiler and QEMU (CONTRIBUTING.md)'
 	@echo 'make fuzz [FUZZ_SECONDS=60] [TARGET="gguf wav"]   feeds the parsers of files with damaged ones; needs clang 16 or newer'
 	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
 	@echo 'make bench-compare [COMPARE="--rounds 3"]         beside transformers, torch, ggml and OpenVINO; downloads them (bench/README.md)'
@@ -62,6 +63,19 @@ check: setup-tests
 	@cmake --build build-tsan -j $(JOBS) --target $(TSAN_LAYERS:%=%_tests)
 	@python3 tests/run_tests.py --ctest build-asan --ctest build-tsan $(TSAN_LAYERS) --python build-asan
 
+# What it needs is not in scripts/setup.sh: few machines want it.
+test-arm:
+	@missing=; \
+	for tool in aarch64-linux-gnu-g++ qemu-aarch64-static cmake ninja; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	for file in /usr/src/googletest/CMakeLists.txt /usr/include/fmt/format.h /usr/include/tl/expected.hpp; do [ -e $$file ] || missing="$$missing $$file"; done; \
+	if [ -n "$$missing" ]; then \
+	  echo "test-arm: missing:$$missing; on Debian: apt-get install g++-aarch64-linux-gnu qemu-user-static cmake ninja-build googletest libfmt-dev libexpected-dev" >&2; \
+	  exit 1; \
+	fi
+	@cmake --preset arm $(LAUNCHER) >/dev/null
+	@cmake --build build-arm -j $(JOBS)
+	@python3 tests/run_tests.py --ctest build-arm
+
 setup-deb:
 	@scripts/setup.sh deb
 
@@ -88,4 +102,4 @@ format:
 	@clang-format -i $(SOURCES)
 
 clean:
-	@rm -rf build build-debug build-asan build-tsan build-fuzz build-compare
+	@rm -rf build build-debug build-asan build-tsan build-fuzz build-arm build-compare

@@ -165,7 +165,7 @@ std::vector<std::int32_t> by_frame(std::span<const std::int64_t> codes, int code
 
 std::vector<std::string> isas() {
   std::vector<std::string> names;
-  for (const char* name : {"portable", "avx2", "avx512vnni"}) {
+  for (const char* name : {"portable", "avx2", "avx512vnni", "neon"}) {
     if (compute::make_cpu_executor({1, name})) names.emplace_back(name);
   }
   return names;

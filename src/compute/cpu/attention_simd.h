@@ -61,19 +61,19 @@ void start(const AttendPages& task, const float* q, AttendState& state, float* m
 /// A page's scores before their scales: [32] as vectors.
 void integer_scores(const std::byte* keys, const std::byte* query, const AttendState& state, int padded, Ints* out) {
 #if CONTINUO_VNNI
-  // (key + 128) x query, in two bytes of the query: 256 upper + lower. 128 times the query's sum is taken off at the end.
+  // (key + key_offset) x query, in two bytes of the query: 256 upper + lower. What the offset adds is taken off at the end.
   Wide upper[page_vectors], lower[page_vectors];
   for (int v = 0; v < page_vectors; ++v) upper[v] = lower[v] = wide_all(0);
   for (int i = 0; i < padded; i += 4, keys += page_positions * 4) {
     const Wide high = wide_all(four_bytes(query + i)), low = wide_all(four_bytes(query + padded + i));
     for (int v = 0; v < page_vectors; ++v) {
-      const Wide key = wide_load(keys + v * lanes * 4);
-      upper[v] = multiply_bytes(upper[v], key, high);
-      lower[v] = multiply_bytes(lower[v], key, low);
+      const Wide key = load_key(keys + v * lanes * 4);
+      upper[v] = multiply_key(upper[v], key, high);
+      lower[v] = multiply_key(lower[v], key, low);
     }
   }
   for (int v = 0; v < page_vectors; ++v) {
-    out[v] = (__builtin_bit_cast(Ints, upper[v]) << 8) + __builtin_bit_cast(Ints, lower[v]) - 128 * state.q_sum;
+    out[v] = (__builtin_bit_cast(Ints, upper[v]) << 8) + __builtin_bit_cast(Ints, lower[v]) - key_offset * state.q_sum;
   }
 #else
   // Four positions of four dimensions a vector; pairs of sums are added at the end.
@@ -118,13 +118,14 @@ void mix_some(const IntegerMix& task, const std::byte* values, int first, float*
     const Wide high = wide_all(four_bytes(task.weights + g * 4));
     const Wide low = wide_all(four_bytes(task.weights + page_positions + g * 4));
     for (int v = 0; v < vectors; ++v) {
-      const Wide value = wide_load(at + v * lanes * 4);
-      upper[v] = multiply_bytes(upper[v], high, value);
-      lower[v] = multiply_bytes(lower[v], low, value);
+      const Wide value = load_value(at + v * lanes * 4);
+      upper[v] = multiply_value(upper[v], high, value);
+      lower[v] = multiply_value(lower[v], low, value);
     }
   }
+  const Ints offset = values_offset(task.weights);
   for (int v = 0; v < vectors; ++v) {
-    const Ints sum = (__builtin_bit_cast(Ints, upper[v]) << 8) + __builtin_bit_cast(Ints, lower[v]);
+    const Ints sum = (__builtin_bit_cast(Ints, upper[v]) << 8) + __builtin_bit_cast(Ints, lower[v]) - offset;
     float* to = mix + first + v * lanes;
     store(to, load(to) * task.correction + __builtin_convertvector(sum, Floats) * task.unit);
   }

@@ -2,6 +2,10 @@
 
 #include <cstdlib>
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>  // brings HWCAP_ASIMDDP, too
+#endif
+
 namespace continuo::compute::cpu {
 
 Result<const Kernels*> choose_kernels(const std::string& name) {
@@ -23,6 +27,10 @@ Result<const Kernels*> choose_kernels(const std::string& name) {
   if (wanted == "avx512vnni" && avx512) return &avx512_kernels();
   if (wanted == "avxvnni" && (avxvnni || avx512)) return avxvnni ? &avxvnni_kernels() : &avxvnni_evex_kernels();
   if (wanted == "avx2" && avx2) return &avx2_kernels();
+#elif defined(__aarch64__) && defined(__linux__)
+  const bool neon = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  if (wanted.empty()) return neon ? &neon_kernels() : &portable_kernels();
+  if (wanted == "neon" && neon) return &neon_kernels();
 #else
   if (wanted.empty()) return &portable_kernels();
 #endif

@@ -8,8 +8,9 @@
 
 namespace continuo::compute::cpu {
 
-/// The kernels for `name`, or for CONTINUO_ISA if name is empty, or else the best the machine has. avxvnni machines run the avx2
-/// kernels at this stage, neon ones the portable. Errors: an unknown name, or a set the machine lacks.
+/// The kernels for `name`, or for CONTINUO_ISA if name is empty, or else the best the machine has. neon means NEON with the dot
+/// product instructions, which ARMv8.2 made optional: older ARM64 machines run the portable kernels. Errors: an unknown name, or
+/// a set the machine lacks.
 Result<const Kernels*> choose_kernels(const std::string& name);
 
 }  // namespace continuo::compute::cpu

@@ -74,6 +74,8 @@ const Kernels& avx2_kernels();
 const Kernels& avxvnni_kernels();
 const Kernels& avxvnni_evex_kernels();  // the same, in AVX-512's encoding
 const Kernels& avx512_kernels();
+#elif defined(__aarch64__)
+const Kernels& neon_kernels();
 #endif
 
 }  // namespace continuo::compute::cpu

@@ -1,83 +1,11 @@
-// The vectorised kernels, written once over the compiler's vector types. A translation unit sets CONTINUO_LANES (8 or 16 floats)
-// and its name, is compiled for its instruction set, and includes this file once. Everything here has internal linkage and
-// no inline function of the standard library is used, so that nothing of it can leak into code for other machines.
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
-
-#include "compute/cpu/kernels.h"
+// The vectorised kernels, written once over the compiler's vector types. A translation unit sets CONTINUO_LANES (4, 8 or 16
+// floats) and its name, is compiled for its instruction set, and includes this file once. Everything here has internal linkage
+// and no inline function of the standard library is used, so that nothing of it can leak into code for other machines.
+#include "compute/cpu/vectors_simd.h"
 
 namespace continuo::compute::cpu {
 
 namespace {
-
-constexpr int lanes = CONTINUO_LANES;
-constexpr int panel_vectors = panel_width / lanes;
-using Floats = float __attribute__((vector_size(lanes * 4)));
-using FloatsAnywhere = float __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
-using FourBytes = std::int32_t __attribute__((aligned(1), may_alias));
-using Ints = std::int32_t __attribute__((vector_size(lanes * 4)));
-
-Floats load(const float* p) { return *reinterpret_cast<const FloatsAnywhere*>(p); }
-void store(float* p, Floats v) { *reinterpret_cast<FloatsAnywhere*>(p) = v; }
-/// Not Floats{} + x: the compiler must keep that addition (it turns -0 into 0), one in every product's inner loop.
-Floats all(float x) {
-#if CONTINUO_LANES == 16
-  return static_cast<Floats>(_mm512_set1_ps(x));
-#else
-  return static_cast<Floats>(_mm256_set1_ps(x));
-#endif
-}
-
-std::int32_t four_bytes(const std::byte* p) {
-  std::int32_t word;
-  __builtin_memcpy(&word, p, 4);
-  return word;
-}
-
-#if CONTINUO_VNNI
-// vpdpbusd: to each 32-bit sum are added four products of unsigned with signed bytes.
-#if CONTINUO_LANES == 16
-using Wide = __m512i;
-Wide wide_load(const std::byte* p) { return _mm512_loadu_si512(p); }
-Wide wide_all(std::int32_t x) { return _mm512_set1_epi32(x); }
-Wide multiply_bytes(Wide sum, Wide unsigned_bytes, Wide signed_bytes) {
-  return _mm512_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
-}
-#else
-using Wide = __m256i;
-Wide wide_load(const std::byte* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-Wide wide_all(std::int32_t x) { return _mm256_set1_epi32(x); }
-Wide multiply_bytes(Wide sum, Wide unsigned_bytes, Wide signed_bytes) {
-#if defined(__AVXVNNI__)
-  return _mm256_dpbusd_avx_epi32(sum, unsigned_bytes, signed_bytes);
-#else
-  return _mm256_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
-#endif
-}
-#endif
-
-/// The signed bytes are the same four for all sums. The instruction can take them from memory itself, which the compiler does
-/// not find; an instruction hidden from AddressSanitizer would hide its reading, too.
-void multiply_four(Wide& sum, Wide unsigned_bytes, const std::byte* four) {
-#if CONTINUO_LANES == 16 && !defined(__SANITIZE_ADDRESS__)
-  asm("vpdpbusd %[four]%{1to16%}, %[bytes], %[sum]"
-      : [sum] "+v"(sum)
-      : [bytes] "v"(unsigned_bytes), [four] "m"(*reinterpret_cast<const FourBytes*>(four)));
-#else
-  sum = multiply_bytes(sum, unsigned_bytes, wide_all(four_bytes(four)));
-#endif
-}
-#endif
-
-Floats load_half(const std::uint16_t* p) {
-#if CONTINUO_LANES == 16
-  return static_cast<Floats>(_mm512_maskz_cvtph_ps(0xFFFF, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
-#else
-  return static_cast<Floats>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-#endif
-}
 
 template <bool half>
 Floats load_any(const std::byte* base, std::int64_t index) {
@@ -88,46 +16,7 @@ Floats load_any(const std::byte* base, std::int64_t index) {
   }
 }
 
-/// The lowest byte of each integer. (gcc 12 takes __builtin_convertvector apart into single bytes here.)
-void store_bytes(std::byte* to, Ints v) {
-#if CONTINUO_LANES == 16
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, __builtin_bit_cast(__m512i, v)));
-#else
-  const auto bytes = _mm256_and_si256(__builtin_bit_cast(__m256i, v), _mm256_set1_epi32(255));
-  const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
-#endif
-}
-
-/// The lanes' sum, halves first: always in the same order.
-float sum_of(Floats v) {
-#if CONTINUO_LANES == 16
-  using Half = float __attribute__((vector_size(32)));
-  const Half upper = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-  const auto half = static_cast<__m256>(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + upper);
-#else
-  const auto half = static_cast<__m256>(v);
-#endif
-  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
-  return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
-}
-
 Floats larger(Floats a, Floats b) { return a > b ? a : b; }
-
-float largest_of(Floats v) {
-#if CONTINUO_LANES == 16
-  using Half = float __attribute__((vector_size(32)));
-  const Half lower = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7);
-  const Half upper = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
-  const auto half = static_cast<__m256>(lower > upper ? lower : upper);
-#else
-  const auto half = static_cast<__m256>(v);
-#endif
-  __m128 top = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-  top = _mm_max_ps(top, _mm_movehl_ps(top, top));
-  return _mm_cvtss_f32(_mm_max_ss(top, _mm_movehdup_ps(top)));
-}
 
 /// e^x, relative error below 2e-7; results beyond the float range saturate. Range reduction by Cody and Waite, then Taylor.
 Floats exponential(Floats x) {
@@ -227,7 +116,7 @@ void strip(const Gemm& task, std::int64_t row, std::int64_t panel_begin, std::in
 // Tiles that keep about 8 to 24 sums in flight: enough to hide the latency of a multiply-add, few enough to stay in registers.
 #if CONTINUO_LANES == 16
 constexpr int tall = 8, tall_panels = 3, panels_of_1 = 8, panels_of_2 = 6, panels_of_3 = 4, panels_of_4 = 4;
-#else
+#else  // 12 of 16 registers on AVX2, 24 of 32 on NEON
 constexpr int tall = 6, tall_panels = 1, panels_of_1 = 4, panels_of_2 = 2, panels_of_3 = 1, panels_of_4 = 1;
 #endif
 
@@ -345,7 +234,7 @@ void activate(Activation activation, const float* x, std::int64_t count, float* 
 }
 
 void float_to_half(const float* x, std::int64_t count, std::uint16_t* y) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<std::uint16_t>(_cvtss_sh(x[i], 0));
+  for (std::int64_t i = 0; i < count; ++i) y[i] = to_half(x[i]);
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ enum class QuantKind {
 
 /// Weights in panels of 16 output channels. For each panel and block: payload, and 16 scales.
 /// q4, q4_min payload, 256 bytes: [group of 4 inputs, 0 to 3][channel][4]: low nibble input 4 group + i, high nibble 16 inputs
-/// later. q8 payload, 512 bytes: [inputs / q8_group][channel][q8_group], as q + 128 if q8_group is 4 (the instruction that
-/// multiplies unsigned with signed bytes), as q if it is 2 (products of 16-bit pairs).
+/// later. q8 payload, 512 bytes: [inputs / q8_group][channel][q8_group], as q + q8_offset.
 struct QuantGemm {
   QuantKind kind;
   const std::byte* payload;
@@ -44,8 +43,9 @@ struct QuantGemm {
 };
 
 struct QuantKernels {
-  int q8_group;  // 4 or 2, see above
-  int q8_bits;   // of the activations that meet q8 weights: 8 or 16; with 4-bit weights always 8
+  int q8_group;   // 4, for products of bytes, or 2, for products of 16-bit pairs
+  int q8_offset;  // 128 for instructions that multiply unsigned with signed bytes, else 0; the sums then have no use for q8
+  int q8_bits;    // of the activations that meet q8 weights: 8 or 16; with 4-bit weights always 8
   void (*gemm)(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
                std::int64_t panel_end);
   /// One row of blocks * 32 values, to its places among `rows`. Sums are multiplied by `factor`.

@@ -17,12 +17,12 @@ struct Place {
   int lane;
 };
 
-void put_q8(const std::byte* block, int group, const Place& place) {
+void put_q8(const std::byte* block, int group, int offset, const Place& place) {
   place.scales[place.lane] = block_scale_bits(block);
   for (int i = 0; i < quant_block; ++i) {
     const auto q = static_cast<int>(static_cast<std::int8_t>(block[2 + i]));
     std::byte& out = place.payload[i / group * panel_width * group + place.lane * group + i % group];
-    out = static_cast<std::byte>(group == 4 ? q + 128 : q);
+    out = static_cast<std::byte>(q + offset);
   }
 }
 
@@ -74,7 +74,7 @@ PackedMatrix pack_blocks(std::span<const TensorView> weights, const QuantKernels
                           reinterpret_cast<float*>(matrix.scales.data()) + at * 2 * panel_width,
                           static_cast<int>(o % panel_width)};
         switch (matrix.quant) {
-          case QuantKind::q8: put_q8(row + b * 34, kernels.q8_group, place); break;
+          case QuantKind::q8: put_q8(row + b * 34, kernels.q8_group, kernels.q8_offset, place); break;
           case QuantKind::q4: {
             const std::byte* block = row + b * 18;
             place.scales[place.lane] = block_scale_bits(block);

@@ -76,7 +76,7 @@ void gemm(const QuantGemm& task, std::int64_t row_begin, std::int64_t row_end, s
 }  // namespace
 
 const QuantKernels& portable_quant_kernels() {
-  static constexpr QuantKernels table{4, 8, gemm, quantise};
+  static constexpr QuantKernels table{4, 128, 8, gemm, quantise};
   return table;
 }
 

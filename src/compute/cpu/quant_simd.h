@@ -27,7 +27,21 @@ Floats to_floats(Integers x) {
   return __builtin_convertvector(__builtin_bit_cast(Ints, x), Floats);
 }
 
-#if CONTINUO_VNNI
+}  // namespace
+
+}  // namespace continuo::compute::cpu
+
+#if CONTINUO_LANES == 4
+#include "compute/cpu/quant_tile_neon.h"
+#endif
+
+namespace continuo::compute::cpu {
+
+namespace {
+
+#if CONTINUO_LANES == 4
+// quant_tile_neon.h has the tiles.
+#elif CONTINUO_VNNI
 
 constexpr int quant_rows = CONTINUO_LANES == 16 ? 8 : 4;
 
@@ -90,7 +104,7 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
   }
 }
 
-constexpr int q8_group = 4, q8_bits = 8;
+constexpr int q8_group = 4, q8_offset = 128, q8_bits = 8;
 
 #else
 
@@ -200,7 +214,7 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
   for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums[r]);
 }
 
-constexpr int q8_group = 2, q8_bits = 16;
+constexpr int q8_group = 2, q8_offset = 0, q8_bits = 16;
 
 #endif
 
@@ -266,7 +280,7 @@ void quantise(const float* x, std::int64_t blocks, std::int64_t rows, int bits, 
   }
 }
 
-constexpr QuantKernels quant_table{q8_group, q8_bits, quant_gemm, quantise};
+constexpr QuantKernels quant_table{q8_group, q8_offset, q8_bits, quant_gemm, quantise};
 
 }  // namespace
 

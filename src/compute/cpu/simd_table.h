@@ -1,5 +1,6 @@
-// All vectorised kernels of one instruction set and their table; a translation unit sets CONTINUO_LANES, CONTINUO_VNNI,
-// CONTINUO_NAME and CONTINUO_TABLE, is compiled for its set (cmake/continuo_layer.cmake) and includes this once.
+// All vectorised kernels of one instruction set and their table; a translation unit sets CONTINUO_LANES, CONTINUO_VNNI (whether
+// one instruction adds four products of bytes to each 32-bit sum: vpdpbusd, sdot), CONTINUO_NAME and CONTINUO_TABLE, is compiled
+// for its set (cmake/continuo_layer.cmake) and includes this once.
 #include "compute/cpu/kernels_simd.h"
 // kernels_simd.h first: the others use what it defines.
 #include "compute/cpu/attention_simd.h"
