@@ -202,6 +202,28 @@ def model_cards():
     }
 
 
+def relay():
+    return {
+        "good": "\ufeff# a day\r\n\r\n15 soft piano\r\n2.5\tcontinue: strings\n10 crossfade: drums\n1 \"\"",
+        "empty": "",
+        "comments only": "# a\n#b\n",
+        "no seconds": "5 a\npiano\n",
+        "seconds with a unit": "5s a\n",
+        "control characters": "5\u001b[2J a\n",
+        "a long word": "9" * 9000 + " a\n",
+        "not a number": "nan a\n",
+        "too long": "300 a\n301 b\n",
+        "nothing": "0 a\n",
+        "no prompt": "5 a\n5 crossfade: \n",
+        "crossfade first": "5 crossfade: a\n",
+        "too many": "1 a\n" * 257,
+        "a long prompt": "5 " + "x" * 20001,
+        "not UTF-8": b"5 caf\xe9\n",
+        "a NUL": b"5 a\0b\n",
+        "mark alone": "\ufeff",
+    }
+
+
 def settings():
     return {
         "good": 'threads = 2\nmemory = "4G"\nmodels = "/srv/models"\nhost = "127.0.0.1"\nport = 8080\napi_key_file = "key"\n',

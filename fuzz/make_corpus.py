@@ -68,6 +68,7 @@ def main():
     write("huggingface_config", corpus_texts.configs())
     write("checkpoint_index", corpus_texts.indexes())
     write("hub_listing", corpus_texts.listings())
+    write("relay", corpus_texts.relay())
     write("settings", corpus_texts.settings())
     files = [path for path in CORPUS.rglob("*") if path.is_file()]
     print(f"{len(files)} files, {sum(path.stat().st_size for path in files)} bytes")

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "audio/bytes.h"
 #include "base/file.h"
@@ -16,15 +15,7 @@ constexpr std::uint16_t tag_float = 3;
 constexpr std::uint16_t tag_extensible = 0xFFFE;
 constexpr int max_channels = 8;
 constexpr std::uint32_t max_sample_rate = 768'000;
-
-int bytes_of(SampleFormat format) {
-  switch (format) {
-    case SampleFormat::pcm16: return 2;
-    case SampleFormat::pcm24: return 3;
-    case SampleFormat::float32: return 4;
-  }
-  return 0;
-}
+constexpr std::uint32_t unknown_size = 0xFFFF'FFFF;  // what writers into pipes put where they cannot know
 
 /// Scales to integers of that many bits, clamping before the conversion.
 std::int32_t quantise(float sample, int bits) {
@@ -101,6 +92,15 @@ float sample_at(std::span<const std::byte> data, std::size_t offset, const Forma
 
 }  // namespace
 
+int bytes_of(SampleFormat format) {
+  switch (format) {
+    case SampleFormat::pcm16: return 2;
+    case SampleFormat::pcm24: return 3;
+    case SampleFormat::float32: return 4;
+  }
+  return 0;
+}
+
 std::optional<SampleFormat> sample_format_from_name(std::string_view name) {
   if (name == "16") return SampleFormat::pcm16;
   if (name == "24") return SampleFormat::pcm24;
@@ -108,32 +108,26 @@ std::optional<SampleFormat> sample_format_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-Result<std::vector<std::byte>> encode_wav(std::span<const float> samples, int channels, int sample_rate, SampleFormat format) {
-  if (channels < 1 || channels > 2 || samples.size() % static_cast<std::size_t>(channels) != 0) {
-    return fail(ErrorCode::invalid_argument, "{} samples cannot be written as {} channels", samples.size(), channels);
-  }
+Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, int channels, int sample_rate,
+                                          SampleFormat format) {
+  if (channels < 1 || channels > 2) return fail(ErrorCode::invalid_argument, "{} channels cannot be written", channels);
   if (sample_rate < 1 || sample_rate > static_cast<int>(max_sample_rate)) {
     return fail(ErrorCode::invalid_argument, "a sample rate of {} Hz cannot be written", sample_rate);
   }
-  const auto bad = std::find_if_not(samples.begin(), samples.end(), [](float sample) { return std::isfinite(sample); });
-  if (bad != samples.end()) {
-    return fail(ErrorCode::invalid_argument, "sample {} of the audio is not a finite number, so it was not written",
-                bad - samples.begin());
-  }
   const bool is_float = format == SampleFormat::float32;
   const int width = bytes_of(format);
-  const std::uint64_t data_size = static_cast<std::uint64_t>(samples.size()) * static_cast<std::uint64_t>(width);
+  const std::uint64_t data_size = static_cast<std::uint64_t>(frames.value_or(0)) * static_cast<std::uint64_t>(channels * width);
   const std::uint64_t padding = data_size % 2;  // chunks start at even places
   // A format other than PCM carries an (empty) extension and a `fact` chunk with the number of frames.
   const std::uint32_t header_size = is_float ? 4 + 8 + 18 + 8 + 4 + 8 : 4 + 8 + 16 + 8;
   const std::uint64_t riff_size = header_size + data_size + padding;
-  if (riff_size > std::numeric_limits<std::uint32_t>::max()) {
+  if (riff_size > unknown_size) {
     return fail(ErrorCode::unsupported, "the audio is too long for a WAV file, which ends at 4 GiB");
   }
   std::vector<std::byte> out;
-  out.reserve(riff_size + 8);
+  out.reserve(header_size + 8);
   append_text(out, "RIFF");
-  append(out, static_cast<std::uint32_t>(riff_size));
+  append(out, frames ? static_cast<std::uint32_t>(riff_size) : unknown_size);
   append_text(out, "WAVEfmt ");
   append(out, std::uint32_t{is_float ? 18U : 16U});
   append(out, is_float ? tag_float : tag_pcm);
@@ -146,12 +140,34 @@ Result<std::vector<std::byte>> encode_wav(std::span<const float> samples, int ch
     append(out, std::uint16_t{0});
     append_text(out, "fact");
     append(out, std::uint32_t{4});
-    append(out, static_cast<std::uint32_t>(samples.size() / static_cast<std::size_t>(channels)));
+    append(out, frames ? static_cast<std::uint32_t>(*frames) : unknown_size);
   }
   append_text(out, "data");
-  append(out, static_cast<std::uint32_t>(data_size));
+  append(out, frames ? static_cast<std::uint32_t>(data_size) : unknown_size);
+  return out;
+}
+
+Result<std::vector<std::byte>> encode_samples(std::span<const float> samples, SampleFormat format) {
+  const auto bad = std::find_if_not(samples.begin(), samples.end(), [](float sample) { return std::isfinite(sample); });
+  if (bad != samples.end()) {
+    return fail(ErrorCode::invalid_argument, "sample {} of the audio is not a finite number, so it was not written",
+                bad - samples.begin());
+  }
+  std::vector<std::byte> out;
+  out.reserve(samples.size() * static_cast<std::size_t>(bytes_of(format)));
   append_samples(out, samples, format);
-  if (padding != 0) append(out, std::uint8_t{0});
+  return out;
+}
+
+Result<std::vector<std::byte>> encode_wav(std::span<const float> samples, int channels, int sample_rate, SampleFormat format) {
+  if (channels < 1 || channels > 2 || samples.size() % static_cast<std::size_t>(channels) != 0) {
+    return fail(ErrorCode::invalid_argument, "{} samples cannot be written as {} channels", samples.size(), channels);
+  }
+  const auto frames = static_cast<std::int64_t>(samples.size()) / channels;
+  CONTINUO_TRY(std::vector<std::byte> out, wav_header(frames, channels, sample_rate, format));
+  CONTINUO_TRY(const std::vector<std::byte> data, encode_samples(samples, format));
+  out.insert(out.end(), data.begin(), data.end());
+  if (data.size() % 2 != 0) out.push_back(std::byte{0});
   return out;
 }
 

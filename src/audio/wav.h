@@ -23,6 +23,9 @@ enum class SampleFormat { pcm16, pcm24, float32 };
 /// "16", "24", "32f", as on the command line.
 std::optional<SampleFormat> sample_format_from_name(std::string_view name);
 
+/// Bytes of a sample.
+int bytes_of(SampleFormat format);
+
 struct Sound {
   std::vector<float> samples;  // [frames, channels]
   int channels = 1;
@@ -30,6 +33,13 @@ struct Sound {
 
   std::int64_t frames() const { return channels > 0 ? static_cast<std::int64_t>(samples.size()) / channels : 0; }
 };
+
+/// What stands before the samples in a WAV file. frames: absent for a stream that ends when it ends; its sizes are then the
+/// largest there are, which readers of pipes take for "to the end".
+Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, int channels, int sample_rate, SampleFormat format);
+
+/// Samples alone, little endian, by the rules above.
+Result<std::vector<std::byte>> encode_samples(std::span<const float> samples, SampleFormat format);
 
 /// The bytes of a whole WAV file. samples: [frames, channels], channels 1 or 2. Errors: a sample that is not finite (named by
 /// its place), more than a WAV file's 32-bit sizes can hold.

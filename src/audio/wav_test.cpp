@@ -89,6 +89,23 @@ TEST(Wav, EvenSizeWithPaddingByte) {
   EXPECT_EQ(read_at<std::uint32_t>(bytes, 4), bytes.size() - 8);
 }
 
+TEST(Wav, AHeaderAndSamplesAreTheFile) {
+  const std::vector<float> samples{0.1F, -0.2F, 0.3F};
+  for (const SampleFormat format : {SampleFormat::pcm16, SampleFormat::pcm24, SampleFormat::float32}) {
+    const auto whole = encode_wav(samples, 1, 32000, format).value();
+    auto parts = wav_header(3, 1, 32000, format).value();
+    const auto data = encode_samples(samples, format).value();
+    EXPECT_EQ(data.size(), 3U * static_cast<std::size_t>(bytes_of(format)));
+    parts.insert(parts.end(), data.begin(), data.end());
+    if (data.size() % 2 != 0) parts.push_back(std::byte{0});
+    EXPECT_EQ(parts, whole);
+    // Without a length only the sizes differ.
+    const auto open = wav_header(std::nullopt, 1, 32000, format).value();
+    EXPECT_EQ(open.size(), parts.size() - data.size() - data.size() % 2);
+    for (std::size_t i = open.size() - 4; i < open.size(); ++i) EXPECT_EQ(open[i], std::byte{0xFF});
+  }
+}
+
 TEST(Wav, RefusesSamplesThatAreNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const auto format : {SampleFormat::pcm16, SampleFormat::pcm24, SampleFormat::float32}) {

@@ -57,7 +57,7 @@ Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<dou
     return fail(
         ErrorCode::invalid_argument,
         "{:.2f} s of {} are to be continued, but -d asks for {:g} s in all; give a longer -d (at most {:g}) or a shorter --last",
-        prompt.seconds, path, whole_seconds, config.decoder.max_frames / frame_rate);
+        prompt.seconds, path, whole_seconds, engine::longest_seconds);
   }
   CONTINUO_TRY(const audio::Sound sound, for_codec(std::move(end.sound), config));
   prompt.samples.assign(sound.samples.end() - prompt.frames * hop * sound.channels, sound.samples.end());

@@ -61,6 +61,7 @@ struct Command {
 };
 
 Command generate_command();
+Command live_command();
 Command convert_command();
 Command pull_command();
 Command info_command();

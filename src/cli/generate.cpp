@@ -15,6 +15,7 @@
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/stream.h"
 #include "text/tokenizer.h"
 
 namespace continuo::cli {
@@ -35,7 +36,8 @@ struct Outcome {
   engine::Timing timing;
   double load_seconds = 0.0;
   double work_seconds = 0.0;
-  double given_seconds = 0.0;  // of the clips, what was there before: the recording that each continues
+  std::optional<double> first_sound_seconds;  // of a stream
+  double given_seconds = 0.0;                 // of the clips, what was there before: the recording that each continues
   int threads = 0;
   std::string isa;
 
@@ -55,8 +57,12 @@ Result<int> most_tokens(const std::vector<engine::Request>& requests, const weig
   CONTINUO_TRY(const auto tokenizer, text::Tokenizer::create(config.tokenizer, config.text.vocabulary));
   std::size_t most = 1;
   for (const engine::Request& request : requests) {
-    CONTINUO_TRY(const std::vector<int> ids, tokenizer->encode(request.prompt));
-    most = std::max(most, ids.size());
+    std::vector<std::string> prompts{request.prompt};
+    for (const engine::Segment& segment : request.segments) prompts.push_back(segment.prompt);
+    for (const std::string& prompt : prompts) {
+      CONTINUO_TRY(const std::vector<int> ids, tokenizer->encode(prompt));
+      most = std::max(most, ids.size());
+    }
   }
   return static_cast<int>(most);
 }
@@ -89,8 +95,8 @@ Status encode_prompt(engine::Engine& engine, const AudioPrompt& prompt, std::vec
   return {};
 }
 
-Result<Outcome> work(OpenedModel model, const engine::EngineOptions& options, const std::optional<AudioPrompt>& prompt,
-                     std::vector<engine::Request>& requests) {
+Result<Outcome> work(const GeneratePlan& plan, OpenedModel model, const engine::EngineOptions& options,
+                     const std::optional<AudioPrompt>& prompt, std::vector<engine::Request>& requests) {
   Outcome outcome;
   const auto load_start = Clock::now();
   CONTINUO_TRY(const auto engine, engine::Engine::create(std::move(model.source), options));
@@ -104,11 +110,25 @@ Result<Outcome> work(OpenedModel model, const engine::EngineOptions& options, co
     CONTINUO_CHECK(encode_prompt(*engine, *prompt, requests));
     outcome.given_seconds = prompt->seconds * static_cast<double>(requests.size());
   }
+  if (plan.stream) {
+    const AudioPrompt* recording = prompt && !plan.codec_prompt ? &*prompt : nullptr;
+    auto streamed = stream_clip(*engine, requests.front(), recording, *plan.stream, display);
+    display.clear();
+    CONTINUO_TRY(Streamed made, std::move(streamed));
+    outcome.work_seconds = seconds_since(start);
+    outcome.timing = made.timing;
+    outcome.first_sound_seconds = made.first_sound_seconds;
+    outcome.clips.push_back(std::move(made.clip));
+    return outcome;
+  }
   auto clips = engine->generate(
       requests, [&](const engine::Progress& progress) { display.show(progress); }, interrupted);
   display.clear();
   if (!clips && clips.error().code == ErrorCode::cancelled) return forward_error(cancelled().error());
   CONTINUO_TRY(outcome.clips, std::move(clips));
+  // The engine leaves the frames of a relay with crossfades open.
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    outcome.clips[i].frames = engine::frame_count(engine::request_seconds(requests[i]), engine->config());
   outcome.work_seconds = seconds_since(start);
   outcome.timing = engine->last_timing();
   return outcome;
@@ -132,7 +152,7 @@ Status write_codes(const std::string& path, const std::vector<engine::Clip>& cli
 
 Status write_files(const GeneratePlan& plan, const Outcome& outcome) {
   if (interrupted()) return cancelled();
-  for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const engine::Clip& clip = outcome.clips[i];
     CONTINUO_CHECK(audio::write_wav(plan.outputs[i], clip.audio, clip.channels, clip.sample_rate, plan.format));
   }
@@ -140,13 +160,16 @@ Status write_files(const GeneratePlan& plan, const Outcome& outcome) {
   return {};
 }
 
+/// Standard output, unless the sound itself is there.
+std::FILE* results_of(const GeneratePlan& plan) { return plan.stream ? stderr : stdout; }
+
 void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::string& model_path,
                 const weights::ModelConfig& config, const std::optional<AudioPrompt>& prompt,
                 const std::vector<engine::Request>& requests) {
   nlohmann::ordered_json clips = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
     const engine::Clip& clip = outcome.clips[i];
-    clips.push_back({{"path", plan.outputs[i]},
+    clips.push_back({{"path", plan.outputs.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(plan.outputs[i])},
                      {"prompt", requests[i].prompt},
                      {"seed", requests[i].seed},
                      {"take", requests[i].take},
@@ -158,7 +181,16 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
   }
   const nlohmann::ordered_json codes =
       plan.codes_output.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(plan.codes_output);
-  nlohmann::ordered_json continued, melody;
+  nlohmann::ordered_json continued, melody, relay, stream;
+  for (const engine::Segment& segment : plan.relay) {
+    relay.push_back({{"seconds", segment.seconds},
+                     {"prompt", segment.prompt},
+                     {"join", segment.join == engine::Join::crossfaded ? "crossfade" : "continue"}});
+  }
+  if (plan.stream) {
+    stream = {{"format", describe(*plan.stream, outcome.clips.front().channels, outcome.clips.front().sample_rate)},
+              {"first_sound_seconds", outcome.first_sound_seconds.value_or(0.0)}};
+  }
   if (prompt) continued = {{"path", prompt->path}, {"seconds", prompt->seconds}, {"frames", prompt->frames}};
   if (!plan.melody.empty()) melody = {{"path", plan.melody}, {"frames", requests.front().melody.size()}};
   const nlohmann::ordered_json json{
@@ -167,6 +199,8 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
       {"clips", clips},
       {"continued", continued},
       {"melody", melody},
+      {"relay", relay},
+      {"stream", stream},
       {"codes_path", codes},
       {"audio_seconds", outcome.audio_seconds()},
       {"speed", outcome.speed()},
@@ -180,19 +214,24 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
       {"isa", outcome.isa},
   };
   // Paths may hold bytes that are no text; JSON must not.
-  std::printf("%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  std::fprintf(results_of(plan), "%s\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 void print_text(const GeneratePlan& plan, const Outcome& outcome, const std::vector<engine::Request>& requests) {
+  std::FILE* const out = results_of(plan);
   for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
     const engine::Clip& clip = outcome.clips[i];
     const std::string take = plan.takes > 1 ? fmt::format("  take {}", requests[i].take) : "";
-    std::printf("%s  %.2f s  seed %llu%s\n", plan.outputs[i].c_str(), seconds_of(clip),
-                static_cast<unsigned long long>(requests[i].seed), take.c_str());
+    const std::string name = plan.outputs.empty() ? "standard output" : plan.outputs[i];
+    std::fprintf(out, "%s  %.2f s  seed %llu%s\n", name.c_str(), seconds_of(clip),
+                 static_cast<unsigned long long>(requests[i].seed), take.c_str());
   }
-  if (!plan.codes_output.empty()) std::printf("%s  codes\n", plan.codes_output.c_str());
-  std::printf("%.1f s of music in %.1f s (%.1fx real time), model loaded in %.2f s, peak memory %s\n", outcome.made_seconds(),
-              outcome.work_seconds, outcome.speed(), outcome.load_seconds, human_bytes(peak_memory().value_or(0)).c_str());
+  if (!plan.codes_output.empty()) std::fprintf(out, "%s  codes\n", plan.codes_output.c_str());
+  const std::string first =
+      outcome.first_sound_seconds ? fmt::format(", first sound after {:.2f} s", *outcome.first_sound_seconds) : "";
+  std::fprintf(out, "%.1f s of music in %.1f s (%.1fx real time)%s, model loaded in %.2f s, peak memory %s\n",
+               outcome.made_seconds(), outcome.work_seconds, outcome.speed(), first.c_str(), outcome.load_seconds,
+               human_bytes(peak_memory().value_or(0)).c_str());
 }
 
 Status run(const Arguments& arguments, const Context& context) {
@@ -207,15 +246,22 @@ Status run(const Arguments& arguments, const Context& context) {
   CONTINUO_CHECK(check_plan_against(requests, model, options, !plan.continued.empty()));
   std::optional<AudioPrompt> prompt;
   if (!plan.continued.empty()) {
-    CONTINUO_TRY(prompt, read_audio_prompt(plan.continued, plan.last, plan.seconds, config));
+    auto recording = read_audio_prompt(plan.continued, plan.last, plan.first_seconds(), config);
+    if (!recording && !plan.relay.empty() && recording.error().code == ErrorCode::invalid_argument) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "{} is to be continued within the relay's first line, which lasts only {:g} s; make it longer, or --last shorter",
+          plan.continued, plan.first_seconds());
+    }
+    CONTINUO_TRY(prompt, std::move(recording));
   }
   if (!plan.melody.empty()) {
     CONTINUO_TRY(const std::vector<int> melody, read_melody(plan.melody, config));
     for (engine::Request& request : requests) request.melody = melody;
   }
   print_licence_note(config);
-  CONTINUO_TRY(Outcome outcome, work(std::move(model), options, prompt, requests));
-  if (prompt && !plan.codec_prompt) restore_recording(*prompt, outcome.clips);
+  CONTINUO_TRY(Outcome outcome, work(plan, std::move(model), options, prompt, requests));
+  if (prompt && !plan.codec_prompt && !plan.stream) restore_recording(*prompt, outcome.clips);
   CONTINUO_CHECK(write_files(plan, outcome));
   if (arguments.has("json")) {
     print_json(plan, outcome, model_path, config, prompt, requests);
@@ -236,6 +282,9 @@ Command generate_command() {
       {"-o,--output", "OUT.wav",
        "the file to write (a batch gets -1, -2 ...), or a folder with a slash at its end (default: ./, named after prompt and seed)"},
       {"--prompts", "FILE", "a file with one prompt a line, run as one batch (- for standard input)"},
+      {"--relay", "FILE",
+       "prompts that follow each other in one piece, a line each: SECONDS [crossfade:] PROMPT (- for standard input)"},
+      {"--crossfade", "SECONDS", "how long the crossfades of a relay take (default 0.3)"},
       {"--takes", "N", "variations of each prompt (default 1)"},
       {"--seed", "N", "repeats a result (default: drawn, and printed)"},
       {"--temperature", "T", "how freely to choose; 0 always takes the likeliest (default: the model's, usually 1)"},
@@ -249,6 +298,8 @@ Command generate_command() {
       {"--melody", "FILE",
        "a recording whose melody to follow, for melody models; best one without drums and bass: they are not taken out"},
       {"--bits", "16|24|32f", "sample format of the file (default 16)"},
+      {"--stream", "", "write the clip to standard output while it is made; a file only with -o"},
+      {"--stream-format", "FORMAT", "s16le, s24le, f32le: samples alone; wav: with a header, for players (default s16le)"},
       {"--codes-out", "FILE.npy", "also write the model's codes, int64 [codebooks, frames] ([n, codebooks, frames] for a batch)"},
       {"--json", "", "print one JSON object"},
       threads_option(),

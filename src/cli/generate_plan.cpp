@@ -7,6 +7,7 @@
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/prompts.h"
+#include "cli/relay.h"
 
 namespace continuo::cli {
 
@@ -55,7 +56,48 @@ Status read_sampling(const Arguments& arguments, GeneratePlan& plan) {
   return {};
 }
 
+/// The prompts' lengths are in the file, so the piece's is, too.
+Status read_relay_arguments(const std::string& file, const Arguments& arguments, GeneratePlan& plan) {
+  if (const auto text = arguments.value("crossfade")) {
+    CONTINUO_TRY(plan.crossfade, parse_number(*text, "--crossfade", 0.02, 10.0));
+  }
+  if (arguments.has("prompts") || !arguments.positionals().empty()) {
+    return fail(ErrorCode::invalid_argument, "the prompts are in the file of --relay; give no others");
+  }
+  if (arguments.has("duration")) {
+    return fail(ErrorCode::invalid_argument, "the file of --relay says how long each prompt lasts; leave -d out");
+  }
+  CONTINUO_TRY(plan.relay, read_relay(file));
+  if (has_crossfades(plan.relay) && arguments.has("codes-out")) {
+    return fail(ErrorCode::invalid_argument,
+                "--codes-out cannot hold a relay with crossfades, whose parts are codes of their own; use continue: instead");
+  }
+  if (plan.crossfade && !has_crossfades(plan.relay)) {
+    return fail(ErrorCode::invalid_argument, "--crossfade is for lines with crossfade:, and {} has none", file);
+  }
+  plan.seconds = 0.0;
+  for (const engine::Segment& segment : plan.relay) plan.seconds += segment.seconds;
+  plan.prompts = {plan.relay.front().prompt};
+  plan.batch = plan.takes > 1;
+  return {};
+}
+
+Status read_stream_arguments(const Arguments& arguments, GeneratePlan& plan) {
+  if (!arguments.has("stream")) {
+    if (arguments.has("stream-format")) return fail(ErrorCode::invalid_argument, "--stream-format is for --stream");
+    return {};
+  }
+  CONTINUO_TRY(plan.stream, parse_stream_format(arguments.value_or("stream-format", "s16le"), plan.format));
+  if (plan.prompts.size() * static_cast<std::size_t>(plan.takes) > 1) {
+    return fail(ErrorCode::invalid_argument, "--stream plays one clip; give one prompt and no --takes");
+  }
+  plan.batch = false;
+  return check_stream_output();
+}
+
 Status read_prompt_arguments(const Arguments& arguments, GeneratePlan& plan) {
+  if (const auto relay = arguments.value("relay")) return read_relay_arguments(*relay, arguments, plan);
+  if (arguments.has("crossfade")) return fail(ErrorCode::invalid_argument, "--crossfade is for the crossfades of a --relay FILE");
   const auto file = arguments.value("prompts");
   if (file && !arguments.positionals().empty()) {
     return fail(ErrorCode::invalid_argument, "give the prompts on the command line or with --prompts, not both");
@@ -86,7 +128,7 @@ Status name_outputs(const Arguments& arguments, GeneratePlan& plan) {
     CONTINUO_CHECK(check_is_wav_name(output));
     for (std::size_t i = 0; i < clips; ++i)
       plan.outputs.push_back(plan.batch ? numbered(output, static_cast<int>(i) + 1) : output);
-  } else {
+  } else if (!plan.stream || !output.empty()) {
     std::vector<std::string> prompts;
     for (const std::string& prompt : plan.prompts) prompts.insert(prompts.end(), static_cast<std::size_t>(plan.takes), prompt);
     plan.outputs = default_outputs(output, prompts, plan.seed, plan.batch);
@@ -140,6 +182,7 @@ Result<GeneratePlan> plan_from(const Arguments& arguments) {
   plan.format = *format;
   CONTINUO_CHECK(read_sampling(arguments, plan));
   CONTINUO_CHECK(read_prompt_arguments(arguments, plan));
+  CONTINUO_CHECK(read_stream_arguments(arguments, plan));
   CONTINUO_CHECK(read_recordings(arguments, plan));
   CONTINUO_CHECK(name_outputs(arguments, plan));
   return plan;
@@ -148,6 +191,8 @@ Result<GeneratePlan> plan_from(const Arguments& arguments) {
 std::vector<engine::Request> requests_of(const GeneratePlan& plan, const weights::ModelConfig& config) {
   engine::Request base = engine::default_request(config);
   base.seconds = plan.seconds;
+  base.segments = plan.relay;
+  base.crossfade_seconds = plan.crossfade.value_or(base.crossfade_seconds);
   base.seed = plan.seed;
   base.strategy = plan.strategy.value_or(base.strategy);
   base.temperature = plan.temperature.value_or(base.temperature);

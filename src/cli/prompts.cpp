@@ -43,18 +43,19 @@ Result<std::vector<std::string>> prompts_from_text(std::string_view text, const 
   return prompts;
 }
 
-Result<std::vector<std::string>> read_prompts(const std::string& path, std::size_t most) {
-  if (path == "-") {
-    CONTINUO_TRY(const std::string text, read_stream(std::cin, "standard input"));
-    return prompts_from_text(text, "standard input", most);
-  }
+Result<std::string> read_text_of(const std::string& path) {
+  if (path == "-") return read_stream(std::cin, "standard input");
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const auto code = errno == ENOENT ? ErrorCode::not_found : ErrorCode::io;
     return fail(code, "cannot open {}: {}", path, std::strerror(errno));
   }
-  CONTINUO_TRY(const std::string text, read_stream(file, path));
-  return prompts_from_text(text, path, most);
+  return read_stream(file, path);
+}
+
+Result<std::vector<std::string>> read_prompts(const std::string& path, std::size_t most) {
+  CONTINUO_TRY(const std::string text, read_text_of(path));
+  return prompts_from_text(text, path == "-" ? "standard input" : path, most);
 }
 
 Status check_prompt(std::string_view prompt) {

@@ -13,7 +13,10 @@ namespace continuo::cli {
 /// silently mean "unconditional"). Errors name the line: bad UTF-8; also a file without any prompt, or with more than `most`.
 Result<std::vector<std::string>> prompts_from_text(std::string_view text, const std::string& name, std::size_t most);
 
-/// The file's, or standard input's for "-". At most 4 MiB are read.
+/// All of a file, or of standard input for "-". At most 4 MiB are read.
+Result<std::string> read_text_of(const std::string& path);
+
+/// The file's, or standard input's for "-".
 Result<std::vector<std::string>> read_prompts(const std::string& path, std::size_t most);
 
 /// Refuses what is not UTF-8. The empty prompt is fine.

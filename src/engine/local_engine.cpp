@@ -469,7 +469,9 @@ Status LocalEngine::begin_part(Work& work) {
   if (!work.piece->reserve(*pool_)) return fail(ErrorCode::io, "too few K/V pages for an admitted piece");
   CONTINUO_TRY(auto stream, codec::DecoderStream::start(*codec_, config().decoder.codebooks, config().decoder.audio_channels));
   work.stream.emplace(std::move(stream));
-  work.joiner.begin(samples_of(part.frames), samples_of(part.fade_frames));
+  // An endless piece has no end to hold back.
+  const auto samples = work.request.endless ? std::numeric_limits<std::int64_t>::max() : std::int64_t{samples_of(part.frames)};
+  work.joiner.begin(samples, samples_of(part.fade_frames));
   return {};
 }
 

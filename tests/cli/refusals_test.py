@@ -84,7 +84,7 @@ class NotInThisVersion(Case):
         self.refused(NOT_DONE, ("bench", "--shape", "notagen-small"), r"not in this version")
 
     def test_commands(self):
-        for words in (("score", "--period", "Baroque"), ("live",), ("serve", "--port", "1")):
+        for words in (("score", "--period", "Baroque"), ("serve", "--port", "1")):
             self.refused(NOT_DONE, words, r"not in this version")
 
     def test_other_audio_formats(self):
