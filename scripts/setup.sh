@@ -10,7 +10,7 @@ packages=(
   g++ make cmake ninja-build pkg-config
   libexpected-dev libfmt-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libsentencepiece-dev libzip-dev libyaml-cpp-dev
   libfaiss-dev libopenblas-dev
-  libavformat-dev libavcodec-dev libswresample-dev libavutil-dev libasound2-dev
+  libavformat-dev libavcodec-dev libswresample-dev libavutil-dev libebur128-dev libasound2-dev
   libcurl4-openssl-dev libssl-dev
   libgtest-dev libbenchmark-dev
   python3 python3-venv python3-pip

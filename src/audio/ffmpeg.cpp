@@ -13,7 +13,11 @@ Result<void*> open_library(const std::string& name, int version) {
   const std::string file = fmt::format("lib{}.so.{}", name, version);
   // Never closed: FFmpeg and what it brings keep state for the whole process.
   if (void* library = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL)) return library;
-  return fail(ErrorCode::unsupported, "reading audio files needs FFmpeg, and its library {} is not installed", file);
+  return fail(
+      ErrorCode::unsupported,
+      "this needs FFmpeg, and its library {} is not installed (on Debian and Ubuntu: apt install lib{}{}); generating WAV files "
+      "at the model's own rate goes without",
+      file, name, version);
 }
 
 Result<Ffmpeg> open_all() {

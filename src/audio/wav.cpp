@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "audio/bytes.h"
 #include "base/file.h"
@@ -15,28 +16,6 @@ constexpr std::uint16_t tag_float = 3;
 constexpr std::uint16_t tag_extensible = 0xFFFE;
 constexpr int max_channels = 8;
 constexpr std::uint32_t max_sample_rate = 768'000;
-constexpr std::uint32_t unknown_size = 0xFFFF'FFFF;  // what writers into pipes put where they cannot know
-
-/// Scales to integers of that many bits, clamping before the conversion.
-std::int32_t quantise(float sample, int bits) {
-  const float scale = std::ldexp(1.0F, bits - 1);
-  return static_cast<std::int32_t>(std::lrint(std::clamp(sample * scale, -scale, scale - 1.0F)));
-}
-
-void append_samples(std::vector<std::byte>& out, std::span<const float> samples, SampleFormat format) {
-  for (const float sample : samples) {
-    switch (format) {
-      case SampleFormat::pcm16: append(out, static_cast<std::int16_t>(quantise(sample, 16))); break;
-      case SampleFormat::pcm24: {
-        const auto bits = static_cast<std::uint32_t>(quantise(sample, 24));
-        append(out, static_cast<std::uint16_t>(bits & 0xFFFFU));
-        append(out, static_cast<std::uint8_t>((bits >> 16) & 0xFFU));
-        break;
-      }
-      case SampleFormat::float32: append(out, sample); break;
-    }
-  }
-}
 
 struct Format {
   std::uint16_t tag = 0;
@@ -92,7 +71,14 @@ float sample_at(std::span<const std::byte> data, std::size_t offset, const Forma
 
 }  // namespace
 
-int bytes_of(SampleFormat format) {
+std::optional<SampleFormat> sample_format_from_name(std::string_view name) {
+  if (name == "16") return SampleFormat::pcm16;
+  if (name == "24") return SampleFormat::pcm24;
+  if (name == "32f") return SampleFormat::float32;
+  return std::nullopt;
+}
+
+int bytes_of_sample(SampleFormat format) {
   switch (format) {
     case SampleFormat::pcm16: return 2;
     case SampleFormat::pcm24: return 3;
@@ -101,11 +87,9 @@ int bytes_of(SampleFormat format) {
   return 0;
 }
 
-std::optional<SampleFormat> sample_format_from_name(std::string_view name) {
-  if (name == "16") return SampleFormat::pcm16;
-  if (name == "24") return SampleFormat::pcm24;
-  if (name == "32f") return SampleFormat::float32;
-  return std::nullopt;
+std::int32_t quantised(float sample, int bits) {
+  const float scale = std::ldexp(1.0F, bits - 1);
+  return static_cast<std::int32_t>(std::lrint(std::clamp(sample * scale, -scale, scale - 1.0F)));
 }
 
 Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, int channels, int sample_rate,
@@ -115,19 +99,20 @@ Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, in
     return fail(ErrorCode::invalid_argument, "a sample rate of {} Hz cannot be written", sample_rate);
   }
   const bool is_float = format == SampleFormat::float32;
-  const int width = bytes_of(format);
-  const std::uint64_t data_size = static_cast<std::uint64_t>(frames.value_or(0)) * static_cast<std::uint64_t>(channels * width);
-  const std::uint64_t padding = data_size % 2;  // chunks start at even places
+  const int width = bytes_of_sample(format);
+  constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
   // A format other than PCM carries an (empty) extension and a `fact` chunk with the number of frames.
   const std::uint32_t header_size = is_float ? 4 + 8 + 18 + 8 + 4 + 8 : 4 + 8 + 16 + 8;
-  const std::uint64_t riff_size = header_size + data_size + padding;
-  if (riff_size > unknown_size) {
+  const auto frame_bytes = static_cast<std::uint64_t>(channels * width);
+  const auto count = static_cast<std::uint64_t>(frames.value_or(0));
+  if (count > unknown / frame_bytes || header_size + count * frame_bytes + 1 > unknown) {
     return fail(ErrorCode::unsupported, "the audio is too long for a WAV file, which ends at 4 GiB");
   }
+  const std::uint64_t data_size = count * frame_bytes;
   std::vector<std::byte> out;
   out.reserve(header_size + 8);
   append_text(out, "RIFF");
-  append(out, frames ? static_cast<std::uint32_t>(riff_size) : unknown_size);
+  append(out, frames ? static_cast<std::uint32_t>(header_size + data_size + data_size % 2) : unknown);
   append_text(out, "WAVEfmt ");
   append(out, std::uint32_t{is_float ? 18U : 16U});
   append(out, is_float ? tag_float : tag_pcm);
@@ -140,21 +125,39 @@ Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, in
     append(out, std::uint16_t{0});
     append_text(out, "fact");
     append(out, std::uint32_t{4});
-    append(out, frames ? static_cast<std::uint32_t>(*frames) : unknown_size);
+    append(out, frames ? static_cast<std::uint32_t>(count) : unknown);
   }
   append_text(out, "data");
-  append(out, frames ? static_cast<std::uint32_t>(data_size) : unknown_size);
+  append(out, frames ? static_cast<std::uint32_t>(data_size) : unknown);
   return out;
 }
 
-Result<std::vector<std::byte>> encode_samples(std::span<const float> samples, SampleFormat format) {
-  const auto bad = std::find_if_not(samples.begin(), samples.end(), [](float sample) { return std::isfinite(sample); });
-  if (bad != samples.end()) {
-    return fail(ErrorCode::invalid_argument, "sample {} of the audio is not a finite number, so it was not written",
-                bad - samples.begin());
+void append_samples(std::vector<std::byte>& out, std::span<const float> samples, SampleFormat format) {
+  for (const float sample : samples) {
+    switch (format) {
+      case SampleFormat::pcm16: append(out, static_cast<std::int16_t>(quantised(sample, 16))); break;
+      case SampleFormat::pcm24: {
+        const auto bits = static_cast<std::uint32_t>(quantised(sample, 24));
+        append(out, static_cast<std::uint16_t>(bits & 0xFFFFU));
+        append(out, static_cast<std::uint8_t>((bits >> 16) & 0xFFU));
+        break;
+      }
+      case SampleFormat::float32: append(out, sample); break;
+    }
   }
+}
+
+Status check_finite(std::span<const float> samples, std::int64_t before) {
+  const auto bad = std::find_if_not(samples.begin(), samples.end(), [](float sample) { return std::isfinite(sample); });
+  if (bad == samples.end()) return {};
+  return fail(ErrorCode::invalid_argument, "sample {} of the audio is not a finite number, so it was not written",
+              before + (bad - samples.begin()));
+}
+
+Result<std::vector<std::byte>> encode_samples(std::span<const float> samples, SampleFormat format) {
+  CONTINUO_CHECK(check_finite(samples));
   std::vector<std::byte> out;
-  out.reserve(samples.size() * static_cast<std::size_t>(bytes_of(format)));
+  out.reserve(samples.size() * static_cast<std::size_t>(bytes_of_sample(format)));
   append_samples(out, samples, format);
   return out;
 }
@@ -165,9 +168,10 @@ Result<std::vector<std::byte>> encode_wav(std::span<const float> samples, int ch
   }
   const auto frames = static_cast<std::int64_t>(samples.size()) / channels;
   CONTINUO_TRY(std::vector<std::byte> out, wav_header(frames, channels, sample_rate, format));
-  CONTINUO_TRY(const std::vector<std::byte> data, encode_samples(samples, format));
-  out.insert(out.end(), data.begin(), data.end());
-  if (data.size() % 2 != 0) out.push_back(std::byte{0});
+  CONTINUO_CHECK(check_finite(samples));
+  out.reserve(out.size() + samples.size() * static_cast<std::size_t>(bytes_of_sample(format)) + 1);
+  append_samples(out, samples, format);
+  if (samples.size() * static_cast<std::size_t>(bytes_of_sample(format)) % 2 != 0) append(out, std::uint8_t{0});
   return out;
 }
 

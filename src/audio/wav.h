@@ -23,8 +23,10 @@ enum class SampleFormat { pcm16, pcm24, float32 };
 /// "16", "24", "32f", as on the command line.
 std::optional<SampleFormat> sample_format_from_name(std::string_view name);
 
-/// Bytes of a sample.
-int bytes_of(SampleFormat format);
+int bytes_of_sample(SampleFormat format);
+
+/// An integer of that many bits, clamped before the conversion.
+std::int32_t quantised(float sample, int bits);
 
 struct Sound {
   std::vector<float> samples;  // [frames, channels]
@@ -34,12 +36,15 @@ struct Sound {
   std::int64_t frames() const { return channels > 0 ? static_cast<std::int64_t>(samples.size()) / channels : 0; }
 };
 
-/// What stands before the samples in a WAV file. frames: absent for a stream that ends when it ends; its sizes are then the
-/// largest there are, which readers of pipes take for "to the end".
+/// What stands before the samples; their bytes are followed by a zero if they are an odd number. Without `frames` the sizes say
+/// "unknown" (all ones), which players of streams understand. Errors: as encode_wav.
 Result<std::vector<std::byte>> wav_header(std::optional<std::int64_t> frames, int channels, int sample_rate, SampleFormat format);
-
-/// Samples alone, little endian, by the rules above.
+void append_samples(std::vector<std::byte>& out, std::span<const float> samples, SampleFormat format);
+/// Samples alone. Errors: one that is not finite.
 Result<std::vector<std::byte>> encode_samples(std::span<const float> samples, SampleFormat format);
+
+/// Names the first sample that is not finite, counted from `before`.
+Status check_finite(std::span<const float> samples, std::int64_t before = 0);
 
 /// The bytes of a whole WAV file. samples: [frames, channels], channels 1 or 2. Errors: a sample that is not finite (named by
 /// its place), more than a WAV file's 32-bit sizes can hold.

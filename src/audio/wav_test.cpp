@@ -95,7 +95,7 @@ TEST(Wav, AHeaderAndSamplesAreTheFile) {
     const auto whole = encode_wav(samples, 1, 32000, format).value();
     auto parts = wav_header(3, 1, 32000, format).value();
     const auto data = encode_samples(samples, format).value();
-    EXPECT_EQ(data.size(), 3U * static_cast<std::size_t>(bytes_of(format)));
+    EXPECT_EQ(data.size(), 3U * static_cast<std::size_t>(bytes_of_sample(format)));
     parts.insert(parts.end(), data.begin(), data.end());
     if (data.size() % 2 != 0) parts.push_back(std::byte{0});
     EXPECT_EQ(parts, whole);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -137,6 +138,17 @@ TEST_F(InFolder, AtomicFilesAppearWholeOrNotAtAll) {
   const auto too_large = read_text_file(path, 3);
   ASSERT_FALSE(too_large);
   EXPECT_EQ(ErrorCode::corrupt_file, too_large.error().code);
+}
+
+TEST_F(InFolder, AtomicFilesCanBeCompletedInTheirMiddle) {
+  const std::string path = (folder_ / "out.bin").string();
+  auto file = AtomicFile::open(path);
+  ASSERT_TRUE(file->write("size ????, ", 11));
+  const std::array four{std::byte{'f'}, std::byte{'o'}, std::byte{'u'}, std::byte{'r'}};
+  ASSERT_TRUE(file->overwrite(5, four));
+  ASSERT_TRUE(file->write("data", 4));
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ("size four, data", *read_text_file(path, 100));
 }
 
 TEST_F(InFolder, PlacesThatCannotBeWrittenAreFoundAtOnce) {

@@ -119,6 +119,17 @@ Status AtomicFile::write(const void* data, std::size_t size) {
   return {};
 }
 
+Status AtomicFile::overwrite(std::int64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(ErrorCode::io, "cannot write {}: {}", path_, reason());
+    offset += written;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
 Status AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) return fail(ErrorCode::io, "cannot write {}: {}", path_, reason());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -38,6 +39,8 @@ class AtomicFile {
 
   Status write(std::span<const std::byte> bytes);
   Status write(const void* data, std::size_t size);
+  /// Over what was written before; the next write() still goes to the end.
+  Status overwrite(std::int64_t offset, std::span<const std::byte> bytes);
   /// Flushes to the disk, then renames.
   Status commit();
   const std::string& path() const { return path_; }

@@ -1,13 +1,13 @@
-// continuo generate: text to WAV files.
+// continuo generate: text to audio files.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "audio/npy.h"
 #include "audio/splice.h"
-#include "audio/wav.h"
 #include "cli/app.h"
 #include "cli/audio_input.h"
+#include "cli/finish.h"
 #include "cli/generate_plan.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
@@ -38,6 +38,7 @@ struct Outcome {
   double work_seconds = 0.0;
   std::optional<double> first_sound_seconds;  // of a stream
   double given_seconds = 0.0;                 // of the clips, what was there before: the recording that each continues
+  double cut_seconds = 0.0;                   // made, but not in the files: --loop shortens
   int threads = 0;
   std::string isa;
 
@@ -46,7 +47,7 @@ struct Outcome {
     for (const auto& clip : clips) sum += seconds_of(clip);
     return sum;
   }
-  double made_seconds() const { return audio_seconds() - given_seconds; }
+  double made_seconds() const { return audio_seconds() + cut_seconds - given_seconds; }
   double speed() const { return work_seconds > 0.0 ? made_seconds() / work_seconds : 0.0; }
 };
 
@@ -150,11 +151,14 @@ Status write_codes(const std::string& path, const std::vector<engine::Clip>& cli
   return audio::write_npy(path, shape, codes);
 }
 
-Status write_files(const GeneratePlan& plan, const Outcome& outcome) {
+/// The clips become what was written.
+Status write_files(const GeneratePlan& plan, Outcome& outcome) {
   if (interrupted()) return cancelled();
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-    const engine::Clip& clip = outcome.clips[i];
-    CONTINUO_CHECK(audio::write_wav(plan.outputs[i], clip.audio, clip.channels, clip.sample_rate, plan.format));
+    engine::Clip& clip = outcome.clips[i];
+    const double made = seconds_of(clip);
+    CONTINUO_CHECK(finish_and_write(plan.finish, plan.outputs[i], clip));
+    outcome.cut_seconds += made - seconds_of(clip);
   }
   if (!plan.codes_output.empty()) return write_codes(plan.codes_output, outcome.clips, plan.batch);
   return {};
@@ -244,6 +248,7 @@ Status run(const Arguments& arguments, const Context& context) {
   const std::string model_path = model.path;
   auto requests = requests_of(plan, config);
   CONTINUO_CHECK(check_plan_against(requests, model, options, !plan.continued.empty()));
+  CONTINUO_CHECK(settle(plan.finish, config.codec.sample_rate, config.decoder.audio_channels));
   std::optional<AudioPrompt> prompt;
   if (!plan.continued.empty()) {
     auto recording = read_audio_prompt(plan.continued, plan.last, plan.first_seconds(), config);
@@ -280,7 +285,8 @@ Command generate_command() {
       model_option(),
       {"-d,--duration", "SECONDS", "length of the clip (default 10; at most 600)"},
       {"-o,--output", "OUT.wav",
-       "the file to write (a batch gets -1, -2 ...), or a folder with a slash at its end (default: ./, named after prompt and seed)"},
+       "the file to write: .wav, .flac, .mp3, .m4a, .ogg or .opus (a batch gets -1, -2 ...); or a folder with a slash at its end "
+       "(default: ./, named after prompt and seed)"},
       {"--prompts", "FILE", "a file with one prompt a line, run as one batch (- for standard input)"},
       {"--relay", "FILE",
        "prompts that follow each other in one piece, a line each: SECONDS [crossfade:] PROMPT (- for standard input)"},
@@ -297,7 +303,7 @@ Command generate_command() {
       {"--codec-prompt", "", "write the recording as the codec reconstructs it, not with its own samples"},
       {"--melody", "FILE",
        "a recording whose melody to follow, for melody models; best one without drums and bass: they are not taken out"},
-      {"--bits", "16|24|32f", "sample format of the file (default 16)"},
+      {"--bits", "16|24|32f", "sample format of a wav or flac file (default 16)"},
       {"--stream", "", "write the clip to standard output while it is made; a file only with -o"},
       {"--stream-format", "FORMAT", "s16le, s24le, f32le: samples alone; wav: with a header, for players (default s16le)"},
       {"--codes-out", "FILE.npy", "also write the model's codes, int64 [codebooks, frames] ([n, codebooks, frames] for a batch)"},
@@ -309,6 +315,7 @@ Command generate_command() {
       {"--beams", "N", "beams of --strategy beam",
        "beam search (--beams) is not in this version; use --strategy sample or greedy"},
   };
+  for (Option& option : finish_options()) command.options.push_back(std::move(option));
   command.run = run;
   return command;
 }

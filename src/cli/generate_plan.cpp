@@ -82,14 +82,19 @@ Status read_relay_arguments(const std::string& file, const Arguments& arguments,
   return {};
 }
 
-Status read_stream_arguments(const Arguments& arguments, GeneratePlan& plan) {
+Status read_stream_arguments(const Arguments& arguments, audio::SampleFormat samples, GeneratePlan& plan) {
   if (!arguments.has("stream")) {
     if (arguments.has("stream-format")) return fail(ErrorCode::invalid_argument, "--stream-format is for --stream");
     return {};
   }
-  CONTINUO_TRY(plan.stream, parse_stream_format(arguments.value_or("stream-format", "s16le"), plan.format));
+  CONTINUO_TRY(plan.stream, parse_stream_format(arguments.value_or("stream-format", "s16le"), samples));
   if (plan.prompts.size() * static_cast<std::size_t>(plan.takes) > 1) {
     return fail(ErrorCode::invalid_argument, "--stream plays one clip; give one prompt and no --takes");
+  }
+  for (const Option& option : finish_options()) {
+    const std::string name = option.names.substr(2);
+    if (arguments.has(name))
+      return fail(ErrorCode::invalid_argument, "--{} is for files; a --stream is the model's own sound", name);
   }
   plan.batch = false;
   return check_stream_output();
@@ -125,7 +130,6 @@ Status name_outputs(const Arguments& arguments, GeneratePlan& plan) {
   const std::string output = arguments.value_or("output", "");
   if (arguments.has("output") && output.empty()) return fail(ErrorCode::invalid_argument, "-o needs the name of a file");
   if (!output.empty() && !output.ends_with('/')) {
-    CONTINUO_CHECK(check_is_wav_name(output));
     for (std::size_t i = 0; i < clips; ++i)
       plan.outputs.push_back(plan.batch ? numbered(output, static_cast<int>(i) + 1) : output);
   } else if (!plan.stream || !output.empty()) {
@@ -179,12 +183,12 @@ Result<GeneratePlan> plan_from(const Arguments& arguments) {
   const std::string bits = arguments.value_or("bits", "16");
   const auto format = audio::sample_format_from_name(bits);
   if (!format) return fail(ErrorCode::invalid_argument, "--bits must be 16, 24 or 32f, not '{}'", bits);
-  plan.format = *format;
   CONTINUO_CHECK(read_sampling(arguments, plan));
   CONTINUO_CHECK(read_prompt_arguments(arguments, plan));
-  CONTINUO_CHECK(read_stream_arguments(arguments, plan));
+  CONTINUO_CHECK(read_stream_arguments(arguments, *format, plan));
   CONTINUO_CHECK(read_recordings(arguments, plan));
   CONTINUO_CHECK(name_outputs(arguments, plan));
+  CONTINUO_TRY(plan.finish, finish_plan(arguments, plan.outputs.empty() ? "" : plan.outputs.front(), *format));
   return plan;
 }
 

@@ -7,6 +7,7 @@
 
 #include "audio/wav.h"
 #include "cli/command.h"
+#include "cli/finish.h"
 #include "cli/stream_output.h"
 #include "engine/engine.h"
 
@@ -26,7 +27,7 @@ struct GeneratePlan {
   std::optional<int> top_k;
   std::optional<float> top_p;
   std::optional<float> guidance;
-  audio::SampleFormat format = audio::SampleFormat::pcm16;
+  FinishPlan finish;                 // what happens to the clips, and their format
   std::vector<std::string> outputs;  // one for each clip, prompt by prompt, take by take within a prompt; none for a mere stream
   std::string codes_output;          // empty: not wanted
   std::string continued;             // a recording that every clip continues; empty: none

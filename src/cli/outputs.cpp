@@ -99,7 +99,7 @@ Status check_is_wav_name(const std::string& path) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   static constexpr std::array<std::string_view, 8> others{".mp3", ".flac", ".ogg", ".opus", ".m4a", ".aac", ".aiff", ".wma"};
   if (std::find(others.begin(), others.end(), ending) == others.end()) return {};
-  return fail(ErrorCode::unsupported, "{}: this version writes WAV only; give the file a name that ends in .wav", path);
+  return fail(ErrorCode::unsupported, "{}: this command writes WAV only; give the file a name that ends in .wav", path);
 }
 
 Status check_writable(const std::string& path) {

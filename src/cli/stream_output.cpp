@@ -64,7 +64,7 @@ Result<StreamOutput> StreamOutput::open(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is told by write()
   StreamOutput output(options);
   if (options.lead > 0.0) {
-    const double a_second = static_cast<double>(options.sample_rate) * options.channels * bytes_of(options.format.samples);
+    const double a_second = static_cast<double>(options.sample_rate) * options.channels * bytes_of_sample(options.format.samples);
     shrink_pipe(static_cast<std::size_t>(options.lead * a_second));
   }
   if (options.format.wav) {
@@ -121,7 +121,7 @@ Result<std::int64_t> StreamOutput::write(std::span<const float> samples, double 
 }
 
 Status StreamOutput::finish() {
-  const bool odd = written_ * options_.channels * bytes_of(options_.format.samples) % 2 != 0;
+  const bool odd = written_ * options_.channels * bytes_of_sample(options_.format.samples) % 2 != 0;
   if (options_.format.wav && odd) pending_.push_back(std::byte{0});  // chunks end at even places
   for (;;) {
     CONTINUO_TRY(const bool done, push(0.1));

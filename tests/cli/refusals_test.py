@@ -88,7 +88,8 @@ class NotInThisVersion(Case):
             self.refused(NOT_DONE, words, r"not in this version")
 
     def test_other_audio_formats(self):
-        self.refused(NOT_DONE, ("generate", "x", "-m", tiny_model(), "-o", "a.mp3"), r"WAV")
+        self.refused(NOT_DONE, ("generate", "x", "-m", tiny_model(), "-o", "a.wma"), r"\.flac.*\.mp3")
+        self.refused(NOT_DONE, ("codec", "decode", "a.npy", "a.mp3", "-m", tiny_model()), r"WAV")
 
 
 class Outputs(Case):

@@ -138,7 +138,7 @@ class Package(Installed):
         """The libraries that the program names are in packages it depends on, or in its own. FFmpeg's are recommended, in the
         version of the headers, which is the one that the program opens."""
         depends = re.findall(r"(?:^|, )([a-z0-9.+-]+)", self.field("Depends"))
-        for start in ("libc6", "libcurl", "libfmt", "libsentencepiece", "libssl", "libtomlplusplus", "libyaml-cpp", "libzip"):
+        for start in ("libc6", "libcurl", "libebur128", "libfmt", "libsentencepiece", "libssl", "libtomlplusplus", "libyaml-cpp", "libzip"):
             self.assertTrue(any(name.startswith(start) for name in depends), f"{start} in {depends}")
         self.assertNotEqual(any("ggml" in name for name in depends), brings_ggml(), depends)
         self.assertFalse(any(name.startswith("libav") for name in depends), depends)
