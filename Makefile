@@ -6,6 +6,8 @@ OUT ?= out/
 BENCH ?=
 COMPARE ?=
 FUZZ_SECONDS ?= 60
+DAY_REQUESTS ?= 2000
+DAY_MODEL ?= models/demo.gguf
 TARGET ?=
 
 # In CI warnings are errors.
@@ -21,7 +23,7 @@ SOURCES = $(shell find src tests fuzz bench -name '*.h' -o -name '*.cpp')
 
 export PROMPT OUT
 
-.PHONY: help run build test check test-arm fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
+.PHONY: help run build test check test-arm day fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
 .DEFAULT_GOAL := help
 
 help:
@@ -31,6 +33,7 @@ help:
 	@echo 'make check    the tests again under AddressSanitizer, UBSan and ThreadSanitizer'
 	@echo 'make test-arm the kernels for ARM64, cross compiled and emulated; needs a cross compiler and QEMU (CONTRIBUTING.md)'
 	@echo 'make fuzz [FUZZ_SECONDS=60] [TARGET="gguf wav"]   feeds the parsers of files with damaged ones; needs clang 16 or newer'
+	@echo 'make day      2,000 requests of every kind through one engine, a few minutes'
 	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
 	@echo 'make bench-compare [COMPARE="--rounds 3"]         beside transformers, torch, ggml and OpenVINO; downloads them (bench/README.md)'
 	@echo 'make deb      a Debian package, at build/continuo_VERSION_ARCHITECTURE.deb; make deb-check tests it'
@@ -85,6 +88,12 @@ deb: setup-deb build
 
 deb-check: deb
 	@CONTINUO_BINARY=build/continuo python3 -m unittest discover -v -s tests/package -t tests -p '*_test.py'
+
+# 2,000 requests of every kind on the demo model (src/engine/day_test.cpp); a few minutes.
+day: setup-tests
+	@cmake --preset $(PRESET) $(LAUNCHER) >/dev/null
+	@cmake --build build -j $(JOBS) --target engine_tests
+	@CONTINUO_DAY_REQUESTS=$(DAY_REQUESTS) CONTINUO_DAY_MODEL=$(DAY_MODEL) build/tests/engine_tests --gtest_filter='Day.*'
 
 fuzz: setup
 	@JOBS=$(JOBS) fuzz/run.sh $(FUZZ_SECONDS) $(TARGET)

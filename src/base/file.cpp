@@ -64,7 +64,7 @@ void MappedFile::release(std::size_t offset, std::size_t length) const {
   ::madvise(const_cast<std::byte*>(data_ + begin), end - begin, MADV_DONTNEED);
 }
 
-Result<AtomicFile> AtomicFile::open(const std::string& path) {
+Result<AtomicFile> AtomicFile::open(const std::string& path, Readers readers) {
   struct stat info {};
   if (path.empty()) return fail(ErrorCode::invalid_argument, "an output file needs a name");
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -74,9 +74,11 @@ Result<AtomicFile> AtomicFile::open(const std::string& path) {
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return fail(ErrorCode::io, "cannot write {}: {}", path, reason());
   // mkstemp makes files private; give the result the mode an ordinary new file would have.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(descriptor, 0666 & ~mask);
+  if (readers == Readers::usual) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(descriptor, 0666 & ~mask);
+  }
   return AtomicFile(path, std::move(temporary), descriptor);
 }
 

@@ -28,11 +28,14 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Who may read a new file: whom the process's umask lets, or its owner alone.
+enum class Readers { usual, owner };
+
 /// Writes to a temporary file beside the target and renames it over the target on commit(). Without commit the
 /// target is untouched and the temporary file is removed. open() finds an unwritable place before any work is done.
 class AtomicFile {
  public:
-  static Result<AtomicFile> open(const std::string& path);
+  static Result<AtomicFile> open(const std::string& path, Readers readers = Readers::usual);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile();

@@ -1,5 +1,9 @@
 #include "base/memory.h"
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -27,5 +31,14 @@ std::optional<std::int64_t> peak_memory() { return proc_bytes("/proc/self/status
 std::optional<std::int64_t> resident_memory() { return proc_bytes("/proc/self/status", "VmRSS"); }
 
 std::optional<std::int64_t> available_memory() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
+
+void give_memory_back_early() {
+#if defined(__GLIBC__)
+  // Setting a threshold also ends its growing.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 128 << 10);
+  ::mallopt(M_ARENA_MAX, 2);
+#endif
+}
 
 }  // namespace continuo

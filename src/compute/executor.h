@@ -194,6 +194,9 @@ class Executor {
   virtual std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) = 0;
   /// kv [tokens, 2 width]: all keys, then all values of a row.
   virtual void store_cross(CrossKv& cross, int layer, Tensor kv) = 0;
+  /// Names how a CrossKv's bytes are laid out, and the arithmetic that made them: bytes made under the same name may be
+  /// exchanged.
+  virtual std::string cross_layout() const = 0;
 
   /// Where the time went since the last call, an entry for each kind and shape of operator.
   virtual std::vector<OperatorTime> take_profile() = 0;

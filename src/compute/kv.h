@@ -3,6 +3,7 @@
 // sequence. The pool keeps the accounts; the bytes belong to the executor that made it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -87,6 +88,10 @@ class CrossKv {
  public:
   virtual ~CrossKv() = default;
   virtual std::int64_t bytes() const = 0;
+  /// All there is of it, to be kept and put back into one of the same shape, type and number of tokens; what the bytes mean
+  /// depends on the executor (Executor::cross_layout).
+  virtual std::span<std::byte> data() = 0;
+  virtual std::span<const std::byte> data() const = 0;
 };
 
 }  // namespace continuo::compute

@@ -1,5 +1,7 @@
 #include "engine/conditioner.h"
 
+#include <cstring>
+
 namespace continuo::engine {
 
 std::int64_t HeardText::bytes() const {
@@ -20,8 +22,43 @@ HeardText Conditioner::hear(const std::string& prompt, std::span<const int> ids)
     return known->second->heard;
   }
   ++misses_;
-  HeardText heard = compute(ids);
-  remember(prompt, heard);
+  std::optional<HeardText> heard = restore(prompt, static_cast<int>(ids.size()));
+  if (heard) {
+    ++restored_;
+  } else {
+    heard = compute(ids);
+    if (options_.store) options_.store->put(prompt, *heard);
+  }
+  remember(prompt, *heard);
+  return std::move(*heard);
+}
+
+std::optional<HeardText> Conditioner::restore(const std::string& prompt, int tokens) {
+  if (!options_.store) return std::nullopt;
+  const auto record = options_.store->find(prompt);
+  if (!record) return std::nullopt;
+  const auto floats = [](std::span<const std::byte> bytes) {
+    std::vector<float> values(bytes.size() / sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return std::make_shared<const std::vector<float>>(std::move(values));
+  };
+  HeardText heard;
+  bool fits = record->fingerprint.size() == static_cast<std::size_t>(text_.width()) * sizeof(float);
+  if (decoder_.has_prefix()) {
+    const std::size_t row = static_cast<std::size_t>(decoder_.width()) * sizeof(float);
+    fits = fits && record->cross.empty() && record->projected.size() == static_cast<std::size_t>(tokens) * row;
+    heard.projected = floats(record->projected);
+  } else {
+    auto cross = decoder_.empty_condition(tokens, options_.kv);
+    fits = fits && record->projected.empty() && record->cross.size() == cross->data().size();
+    if (fits) std::memcpy(cross->data().data(), record->cross.data(), record->cross.size());
+    heard.cross = std::move(cross);
+  }
+  if (!fits) {
+    options_.store->reject(prompt);
+    return std::nullopt;
+  }
+  heard.fingerprint = floats(record->fingerprint);
   return heard;
 }
 

@@ -9,8 +9,7 @@
 //   can never fit into the budget is refused with the number it needs; what does not fit now waits.
 // - Sound leaves while it is made. A reader that does not read pauses its own request, nobody else's.
 // - Everything is computed on one thread of the engine and its helpers. Events wait in the job until they are taken; nothing of
-// the
-//   engine ever waits for a reader, a disk or a network.
+//   the engine ever waits for a reader or a network. Only what a cache folder holds is read from a disk, before a piece starts.
 // - Each job ends exactly once: finished, or failed (cancelled is a failure by wish).
 #pragma once
 
@@ -171,12 +170,13 @@ class Job {
 };
 
 struct EngineOptions {
-  int threads = 0;                                    // 0: one for each physical core
-  std::string kv = "int8";                            // int8 | f16 | f32
-  std::string isa = "";                               // empty: the best the machine has (CONTINUO_ISA forces one)
-  std::int64_t memory = 0;                            // the process's budget in bytes; 0: what is free, within reason
-  int max_rows = 32;                                  // of a step
-  std::string cache_folder = "";                      // for conditioning that survives restarts; empty: none
+  int threads = 0;             // 0: one for each physical core
+  std::string kv = "int8";     // int8 | f16 | f32
+  std::string isa = "";        // empty: the best the machine has (CONTINUO_ISA forces one)
+  std::int64_t memory = 0;     // the process's budget in bytes; 0: what is free, within reason
+  int max_rows = 32;           // of a step
+  std::string cache_folder{};  // for conditioning that survives restarts; empty: none
+  std::int64_t cache_folder_bytes = std::int64_t{256} << 20;
   std::int64_t cache_bytes = std::int64_t{64} << 20;  // conditioning kept in memory
 };
 
@@ -189,6 +189,7 @@ struct EngineStatus {
   std::int64_t page_bytes = 0;
   std::int64_t conditioning_hits = 0;
   std::int64_t conditioning_misses = 0;
+  std::int64_t conditioning_restored = 0;  // of the misses, found in the cache folder
   std::int64_t steps = 0;
   double step_seconds = 0.0;  // a step of two rows, as measured
 };
@@ -203,7 +204,9 @@ class Engine {
   virtual int threads() const = 0;
   virtual std::string isa() const = 0;
 
-  /// Takes a request in. notify is called, from the engine's thread, whenever the job has a new event; it must be quick.
+  /// Takes a request in. notify is called, from the engine's thread, whenever the job has a new event; it must be quick. It may
+  /// poll, cancel, submit, and let jobs go. One more call may be under way when the last reference to the job goes.
+  /// Jobs may outlive the engine; they end with it.
   /// Errors: what validate() says; a piece that can never fit into the budget, with the number of bytes it needs.
   virtual Result<std::shared_ptr<Job>> submit(const Request& request, std::function<void()> notify = {}) = 0;
   virtual EngineStatus status() const = 0;

@@ -56,6 +56,9 @@ Status take(Waiting& waiting, Event event) {
 Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> requests,
                                                 const std::function<void(const Progress&)>& progress,
                                                 const std::function<bool()>& cancelled) {
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    return fail(ErrorCode::invalid_argument, "a job's notification cannot wait for whole clips; submit them instead");
+  }
   for (const Request& request : requests) CONTINUO_CHECK(validate(request, config()));
   Timing before;
   on_thread([&] { before = timing_; });
@@ -103,6 +106,7 @@ Result<std::vector<Clip>> LocalEngine::generate(std::span<const Request> request
     }
   }
   on_thread([&] {
+    const std::lock_guard lock(mutex_);
     last_timing_ = {timing_.text_seconds - before.text_seconds, timing_.decoder_seconds - before.decoder_seconds,
                     timing_.codec_seconds - before.codec_seconds};
   });

@@ -30,10 +30,11 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// What a reader holds. It keeps the engine's share alive, and ends the job when it goes.
+/// What a reader holds. It keeps the engine's share alive, and ends the job when it goes. It may outlive the engine.
 class Handle final : public Job {
  public:
-  Handle(LocalEngine& engine, std::shared_ptr<Shared> shared) : engine_(engine), shared_(std::move(shared)) {}
+  Handle(std::shared_ptr<Link<LocalEngine>> link, std::shared_ptr<Shared> shared)
+      : link_(std::move(link)), shared_(std::move(shared)) {}
   ~Handle() override {
     shared_->outbox.close();
     cancel();
@@ -44,12 +45,16 @@ class Handle final : public Job {
   JobState state() const override { return shared_->state.load(); }
   void cancel() override {
     if (shared_->state.load() == JobState::ended || shared_->cancelled.exchange(true)) return;
-    engine_.wake();
+    link_->with([](LocalEngine& engine) { engine.wake(); });
   }
-  Status change(const Change& change) override { return engine_.change(shared_, change); }
+  Status change(const Change& change) override {
+    Status status = fail(ErrorCode::invalid_argument, "the engine was closed");
+    link_->with([&](LocalEngine& engine) { status = engine.change(shared_, change); });
+    return status;
+  }
 
  private:
-  LocalEngine& engine_;
+  std::shared_ptr<Link<LocalEngine>> link_;
   std::shared_ptr<Shared> shared_;
 };
 
@@ -69,6 +74,7 @@ LocalEngine::~LocalEngine() {
   }
   changed_.notify_all();
   thread_.join();
+  link_->cut();
 }
 
 Status LocalEngine::load() {
@@ -79,12 +85,17 @@ Status LocalEngine::load() {
   CONTINUO_TRY(text_, text::T5Encoder::load(*source_, *executor_));
   CONTINUO_TRY(decoder_, music::MusicDecoder::load(*source_, *executor_));
   CONTINUO_TRY(codec_, codec::CodecDecoder::load(*source_, *executor_));
+  Conditioner::Options conditioning{kv_type_, options_.cache_bytes, nullptr};
+  if (!options_.cache_folder.empty()) {
+    const std::string identity = fmt::format("{} {} {}", conditioning_identity(*source_), options_.kv, executor_->cross_layout());
+    conditioning.store = std::make_unique<ConditioningStore>(
+        ConditioningStore::Options{options_.cache_folder, options_.cache_folder_bytes, 16, {}}, identity);
+  }
   source_->release_pages();
 #if defined(__GLIBC__)
   malloc_trim(0);  // what packing needed besides is free, but the allocator would keep it
 #endif
-  conditioner_ =
-      std::make_unique<Conditioner>(*text_, *decoder_, *executor_, Conditioner::Options{kv_type_, options_.cache_bytes});
+  conditioner_ = std::make_unique<Conditioner>(*text_, *decoder_, *executor_, std::move(conditioning));
   page_bytes_ = decoder_->kv_page_bytes(kv_type_);
   std::int64_t room = most_default_kv_bytes;
   if (options_.memory > 0) {
@@ -140,13 +151,15 @@ Result<std::shared_ptr<Job>> LocalEngine::submit(const Request& request, std::fu
   std::shared_ptr<Shared> shared;
   {
     const std::lock_guard lock(mutex_);
-    shared = std::make_shared<Shared>(next_id_++, std::move(notify), [this] { wake(); });
+    if (closed_) return fail(ErrorCode::cancelled, "the engine was closed");
+    shared = std::make_shared<Shared>(next_id_++, std::move(notify),
+                                      [link = link_] { link->with([](LocalEngine& engine) { engine.wake(); }); });
     work->shared = shared;
     arrived_.push_back(std::move(work));
     woken_ = true;
   }
   changed_.notify_all();
-  return std::make_shared<Handle>(*this, std::move(shared));
+  return std::make_shared<Handle>(link_, std::move(shared));
 }
 
 Status LocalEngine::change(const std::shared_ptr<Shared>& shared, const Change& change) {
@@ -163,8 +176,12 @@ Status LocalEngine::change(const std::shared_ptr<Shared>& shared, const Change& 
   CONTINUO_CHECK(validate(checked, config()));
   if (!checked.prompt.empty()) CONTINUO_CHECK(tokenize(checked.prompt));
   {
+    // Changes that nobody has heard yet would be heard at the same step, where only the last of each kind counts.
     const std::lock_guard lock(shared->mutex);
-    shared->changes.push_back(change);
+    Change& unheard = shared->unheard;
+    if (change.prompt) unheard.prompt = change.prompt;
+    if (change.guidance) unheard.guidance = change.guidance;
+    if (change.temperature) unheard.temperature = change.temperature;
   }
   wake();
   return {};
@@ -237,6 +254,13 @@ void LocalEngine::loop() {
     tell_places();
     busy = work_once();
   }
+  {
+    // What came in after the last turn has to end too. What comes from now on is refused.
+    const std::lock_guard lock(mutex_);
+    for (auto& work : arrived_) works_[work->shared->id] = std::move(work);
+    arrived_.clear();
+    closed_ = true;
+  }
   for (auto& [id, work] : works_) {
     work->shared->state.store(JobState::ended);
     work->shared->outbox.put(Failed{Error{ErrorCode::cancelled, "the engine was closed"}});
@@ -280,50 +304,6 @@ void LocalEngine::admit() {
   }
 }
 
-double LocalEngine::eta(JobId id) const {
-  std::vector<Load> running, waiting;
-  std::size_t index = 0, mine = 0;
-  const auto load_of = [&](const Work& work) {
-    int steps = 0;
-    for (std::size_t part = work.part; part < work.parts.size(); ++part) steps += work.parts[part].frames;
-    if (work.piece != nullptr) steps += work.piece->steps_left() - work.parts[work.part].frames;
-    return Load{work.shared->id, work.rows, std::max(steps, 1), work.pages};
-  };
-  for (const auto& [each, work] : works_) {
-    if (!work->admitted) continue;
-    if (each == id) mine = index;
-    running.push_back(load_of(*work));
-    ++index;
-  }
-  for (const Admission::Waiting& each : admission_.line()) {
-    if (each.id == id) mine = index;
-    waiting.push_back(load_of(*works_.at(each.id)));
-    ++index;
-  }
-  const auto ends = finish_times(running, waiting, most_pages_ - pages_given_, scheduler_.max_rows(), times_);
-  return mine < ends.size() ? ends[mine] : 0.0;
-}
-
-void LocalEngine::tell_places() {
-  for (auto& [id, work] : works_) {
-    if (work->admitted) continue;
-    const int place = admission_.place(id);
-    if (place == work->told_place) continue;
-    work->told_place = place;
-    work->shared->outbox.put(Queued{place, eta(id)});
-  }
-  const std::lock_guard lock(mutex_);
-  snapshot_.waiting = static_cast<int>(admission_.size());
-  snapshot_.running = static_cast<int>(works_.size() - admission_.size());
-  snapshot_.pages = most_pages_;
-  snapshot_.free_pages = pool_->free_pages();
-  snapshot_.page_bytes = page_bytes_;
-  snapshot_.conditioning_hits = conditioner_->hits();
-  snapshot_.conditioning_misses = conditioner_->misses();
-  snapshot_.steps = steps_;
-  snapshot_.step_seconds = times_.predict(2, 0);
-}
-
 bool LocalEngine::ready(const Work& work) const {
   if (!work.admitted || work.piece == nullptr || work.piece->done() || work.piece->prefix_pending()) return false;
   double most = work.request.buffer_seconds;
@@ -333,10 +313,17 @@ bool LocalEngine::ready(const Work& work) const {
   return static_cast<double>(work.shared->outbox.waiting_samples()) / a_second < most;
 }
 
-double LocalEngine::dry_in(const Work& work) const {
+double LocalEngine::dry_in(Work& work) const {
   if (!work.realtime || !work.first_sound) return std::numeric_limits<double>::infinity();
-  const double heard = std::chrono::duration<double>(Clock::now() - *work.first_sound).count();
-  return static_cast<double>(work.sent) / config().codec.sample_rate - heard;
+  const double rate = config().codec.sample_rate;
+  const double taken = static_cast<double>(work.sent) / rate -
+                       static_cast<double>(work.shared->outbox.waiting_samples()) / config().decoder.audio_channels / rate;
+  // Nobody has heard what nobody has taken: a listener who was away, or had run dry, goes on from there. Otherwise such a stream
+  // would be in a hurry for ever and keep all others out.
+  const double since = std::chrono::duration<double>(Clock::now() - *work.first_sound).count();
+  if (since > taken)
+    *work.first_sound += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(since - taken));
+  return static_cast<double>(work.sent) / rate - std::min(since, taken);
 }
 
 bool LocalEngine::work_once() {
@@ -476,24 +463,24 @@ Status LocalEngine::begin_part(Work& work) {
 }
 
 void LocalEngine::apply_changes(Work& work) {
-  std::vector<Change> changes;
+  Change change;
   {
     const std::lock_guard lock(work.shared->mutex);
-    changes.swap(work.shared->changes);
+    std::swap(change, work.shared->unheard);
   }
-  for (const Change& change : changes) {
-    if (change.guidance) work.request.guidance = *change.guidance;
-    if (change.temperature) work.request.temperature = *change.temperature;
-    work.piece->set_sampling(work.request);
-    if (!change.prompt) continue;
+  if (change.guidance) work.request.guidance = *change.guidance;
+  if (change.temperature) work.request.temperature = *change.temperature;
+  if (change.guidance || change.temperature) work.piece->set_sampling(work.request);
+  if (change.prompt) {
     Part::Prompt prompt{0, *change.prompt, {}};
     if (!prompt.text.empty() && !work.heard.contains(prompt.text)) {
-      auto ids = tokenize(prompt.text);
-      if (!ids) continue;  // checked when it was asked for
-      work.heard.clear();
-      work.heard[prompt.text] = conditioner_->hear(prompt.text, *ids);
+      // Its tokens were checked when it was asked for. Prompts changed before go; those of later segments are still to come.
+      std::erase_if(work.heard, [&](const auto& entry) { return !work.has_prompt(entry.first); });
+      if (auto ids = tokenize(prompt.text)) work.heard[prompt.text] = conditioner_->hear(prompt.text, *ids);
     }
-    if (auto conditioning = conditioning_of(work, prompt)) work.piece->hear(std::move(*conditioning));
+    if (prompt.text.empty() || work.heard.contains(prompt.text)) {
+      if (auto conditioning = conditioning_of(work, prompt)) work.piece->hear(std::move(*conditioning));
+    }
   }
   const auto& prompts = work.parts[std::min(work.part, work.parts.size() - 1)].prompts;
   while (work.next_prompt < prompts.size() && work.piece->step() >= prompts[work.next_prompt].from_frame) {

@@ -10,6 +10,7 @@
 
 #include "codec/decoder.h"
 #include "codec/encoder.h"
+#include "engine/link.h"
 #include "engine/work.h"
 #include "text/tokenizer.h"
 
@@ -30,7 +31,10 @@ class LocalEngine final : public Engine {
   EngineStatus status() const override;
   Result<std::vector<Clip>> generate(std::span<const Request> requests, const std::function<void(const Progress&)>& progress,
                                      const std::function<bool()>& cancelled) override;
-  Timing last_timing() const override { return last_timing_; }
+  Timing last_timing() const override {
+    const std::lock_guard lock(mutex_);
+    return last_timing_;
+  }
 
   Result<std::vector<int>> tokenize(const std::string& prompt) const override;
   Result<std::vector<float>> encode_text(std::span<const int> ids) override;
@@ -65,7 +69,13 @@ class LocalEngine final : public Engine {
   void send(Work& work, bool all);
   Status finish_part(Work& work);
   void judge_realtime(Work& work);
-  double dry_in(const Work& work) const;
+  double dry_in(Work& work) const;
+  /// When each of the running and of the first in line will have ended.
+  struct Estimates {
+    std::vector<JobId> ids;
+    std::vector<double> ends;
+  };
+  Estimates estimate(std::size_t most_waiting) const;
   double eta(JobId id) const;
   void end(JobId id, Event last);
   int samples_of(int frames) const { return frames * config().codec.hop(); }
@@ -88,11 +98,14 @@ class LocalEngine final : public Engine {
   int most_pages_ = 0;  // that the budget allows
   std::int64_t page_bytes_ = 0;
 
+  const std::shared_ptr<Link<LocalEngine>> link_ = std::make_shared<Link<LocalEngine>>(this);
+
   // Shared between threads, under mutex_.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;
   bool stop_ = false;
+  bool closed_ = false;  // the engine's thread has ended its last job
   JobId next_id_ = 1;
   std::deque<std::unique_ptr<Work>> arrived_;
   std::deque<std::function<void()>> tasks_;
@@ -104,6 +117,7 @@ class LocalEngine final : public Engine {
   Admission admission_;
   StepTimes times_;
   int pages_given_ = 0;
+  std::int64_t told_moves_ = 0;  // of the line, when places were last told
   std::vector<compute::Row> rows_;
   std::vector<std::int32_t> ids_;
   std::vector<float> logits_;

@@ -11,13 +11,14 @@ namespace continuo::engine {
 Piece::Piece(PieceSettings settings, const weights::ModelConfig& config, Conditioning conditioning)
     : settings_(std::move(settings)),
       config_(config.decoder),
-      largest_delay_(*std::max_element(config.decoder.delays.begin(), config.decoder.delays.end())) {
+      largest_delay_(*std::max_element(config.decoder.delays.begin(), config.decoder.delays.end())),
+      reference_(settings_.sampling.strategy == Strategy::greedy || settings_.sampling.temperature == 0.0F) {
   conditionings_.push_back({0, std::move(conditioning)});
   // A long audio prompt is heard from as far back as a next window would hear it.
   if (settings_.prompt_frames >= config_.max_frames) window_.first_frame = settings_.prompt_frames - overlap();
-  first_kept_ = window_.first_frame;
+  // Heard by the codec it is from its beginning.
   step_ = window_.step = window_.first_frame;
-  for (int frame = first_kept_; frame < settings_.prompt_frames; ++frame) {
+  for (int frame = 0; frame < settings_.prompt_frames; ++frame) {
     for (int k = 0; k < config_.codebooks; ++k) {
       code(frame, k) = settings_.prompt_codes[static_cast<std::size_t>(k) * static_cast<std::size_t>(settings_.prompt_frames) +
                                               static_cast<std::size_t>(frame)];
@@ -29,10 +30,7 @@ Piece::Piece(PieceSettings settings, const weights::ModelConfig& config, Conditi
 int Piece::overlap() const { return config_.max_frames * 2 / 5; }  // audiocraft's 12 of 30 s
 int Piece::window_steps() const { return config_.max_frames + largest_delay_; }
 int Piece::last_step() const { return settings_.frames + largest_delay_; }
-int Piece::open_frames() const {
-  const bool reference = settings_.sampling.strategy == Strategy::greedy || settings_.sampling.temperature == 0.0F;
-  return reference ? settings_.frames : settings_.frames + largest_delay_;
-}
+int Piece::open_frames() const { return reference_ ? settings_.frames : settings_.frames + largest_delay_; }
 
 bool Piece::rolls() const { return settings_.endless || last_step() > window_.first_frame + window_steps(); }
 

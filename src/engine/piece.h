@@ -117,6 +117,7 @@ class Piece {
   PieceSettings settings_;
   const weights::DecoderConfig& config_;
   int largest_delay_;
+  bool reference_;  // follows the reference at the end; stays when the temperature changes, since what was not drawn is not there
   int step_ = 0;
   Window window_;
   Window next_;

@@ -24,16 +24,24 @@ std::int64_t Scheduler::least_served() const {
 
 std::vector<JobId> Scheduler::pick(std::span<const Candidate> ready) {
   ++steps_;
-  std::vector<Candidate> realtime, normal;
+  std::vector<Candidate> realtime;
+  struct Turn {
+    Entry before;
+    Candidate candidate;
+  };
+  std::vector<Turn> normal;
   for (const Candidate& candidate : ready) {
     const auto entry = entries_.find(candidate.id);
     if (entry == entries_.end()) continue;
-    (entry->second.service == Service::realtime ? realtime : normal).push_back(candidate);
+    if (entry->second.service == Service::realtime) {
+      realtime.push_back(candidate);
+    } else {
+      normal.push_back({entry->second, candidate});
+    }
   }
   std::stable_sort(realtime.begin(), realtime.end(), [](const Candidate& a, const Candidate& b) { return a.dry_in < b.dry_in; });
-  const auto turn = [&](const Candidate& candidate) { return entries_.at(candidate.id); };
-  std::stable_sort(normal.begin(), normal.end(), [&](const Candidate& a, const Candidate& b) {
-    const Entry left = turn(a), right = turn(b);
+  std::stable_sort(normal.begin(), normal.end(), [](const Turn& a, const Turn& b) {
+    const Entry &left = a.before, &right = b.before;
     if (left.passed_over != right.passed_over) return left.passed_over;
     if (left.served / slice_steps != right.served / slice_steps) return left.served / slice_steps < right.served / slice_steps;
     return left.arrival < right.arrival;
@@ -53,19 +61,23 @@ std::vector<JobId> Scheduler::pick(std::span<const Candidate> ready) {
   };
   // In a rescue step the normal piece whose turn it is goes before the streams that are not in danger.
   if (!hurry && !normal.empty() && steps_ % rescue_period == 0) {
-    take(normal.front());
+    take(normal.front().candidate);
     normal.erase(normal.begin());
   }
   for (const Candidate& candidate : realtime) take(candidate);
   if (!hurry) {
-    for (const Candidate& candidate : normal) take(candidate);
+    for (const Turn& each : normal) take(each.candidate);
   }
   return picked;
 }
 
-void Admission::wait(JobId id, int pages) { line_.push_back({id, pages, 0}); }
+void Admission::wait(JobId id, int pages) {
+  ++moves_;
+  line_.push_back({id, pages, 0});
+}
 
 void Admission::remove(JobId id) {
+  ++moves_;
   std::erase_if(line_, [id](const Waiting& waiting) { return waiting.id == id; });
 }
 
@@ -75,6 +87,7 @@ JobId Admission::admit(int free_pages) {
       const JobId id = line_[i].id;
       for (std::size_t before = 0; before < i; ++before) ++line_[before].overtaken;
       line_.erase(line_.begin() + static_cast<std::ptrdiff_t>(i));
+      ++moves_;
       return id;
     }
     if (line_[i].overtaken >= most_overtakings) return 0;

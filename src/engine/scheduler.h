@@ -84,9 +84,12 @@ class Admission {
     int overtaken = 0;
   };
   std::span<const Waiting> line() const { return line_; }
+  /// Counts what changes the line.
+  std::int64_t moves() const { return moves_; }
 
  private:
   std::vector<Waiting> line_;
+  std::int64_t moves_ = 0;
 };
 
 /// How long a step takes, learned from steps: a + b x rows, fitted with weights that fade, so that it follows the machine; and

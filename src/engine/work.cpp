@@ -34,6 +34,12 @@ std::vector<Part> parts_of(const Request& request, const weights::ModelConfig& c
   return parts;
 }
 
+bool Work::has_prompt(const std::string& text) const {
+  return std::any_of(parts.begin(), parts.end(), [&](const Part& each) {
+    return std::any_of(each.prompts.begin(), each.prompts.end(), [&](const Part::Prompt& prompt) { return prompt.text == text; });
+  });
+}
+
 void Joiner::begin(std::int64_t samples, std::int64_t fade) {
   length_ = samples;
   fade_ = fade;

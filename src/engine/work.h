@@ -27,7 +27,7 @@ struct Shared {
   std::atomic<bool> cancelled{false};
   std::atomic<JobState> state{JobState::queued};
   std::mutex mutex;
-  std::vector<Change> changes;  // not yet heard; under the mutex
+  Change unheard;  // under the mutex
 };
 
 /// A stretch of a request that is one sequence of codes: prompts and from which frame on they are heard.
@@ -83,6 +83,9 @@ struct Work {
   int told_place = -1;
   int told_frames = 0;
   Timing timing;
+
+  /// Whether a part of the request hears this prompt.
+  bool has_prompt(const std::string& text) const;
 };
 
 }  // namespace continuo::engine

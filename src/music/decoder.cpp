@@ -95,9 +95,13 @@ std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows
 
 Tensor MusicDecoder::project_text(Tensor text) { return projects_text_ ? executor_.linear(text_projection_, text) : text; }
 
+std::unique_ptr<compute::CrossKv> MusicDecoder::empty_condition(int tokens, compute::KvType type) {
+  return executor_.make_cross_kv(kv_shape(), type, tokens);
+}
+
 std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected, compute::KvType type) {
   compute::Executor& ex = executor_;
-  auto cross = ex.make_cross_kv(kv_shape(), type, static_cast<int>(projected.rows));
+  auto cross = empty_condition(static_cast<int>(projected.rows), type);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     ex.store_cross(*cross, static_cast<int>(i), ex.linear(layers_[i].cross_kv, projected));  // [tokens, 2 d]
   }

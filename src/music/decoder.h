@@ -21,6 +21,8 @@ class MusicDecoder {
   compute::Tensor project_text(compute::Tensor text);
   /// Cross-attention keys and values of one prompt from the projected text. Not for melody models.
   std::unique_ptr<compute::CrossKv> condition(compute::Tensor projected, compute::KvType type);
+  /// One for so many tokens that is still to be filled.
+  std::unique_ptr<compute::CrossKv> empty_condition(int tokens, compute::KvType type);
 
   /// Whether the model hears its conditioning as a prefix.
   bool has_prefix() const { return melody_.bins > 0; }
@@ -36,6 +38,7 @@ class MusicDecoder {
   std::int64_t kv_page_bytes(compute::KvType type) const { return executor_.kv_page_bytes(kv_shape(), type); }
   /// A pool of the right shape for `pages` pages.
   Result<std::unique_ptr<compute::KvPool>> make_kv_pool(compute::KvType type, int pages);
+  int width() const { return config_.width; }
   /// Steps of the trained window.
   int max_steps() const;
   /// Bytes of weights that a step reads, whatever the number of rows.

@@ -22,6 +22,7 @@ class T5Encoder {
   /// The last hidden state [tokens, width] of one text, as a tensor of the executor's current pass.
   /// ids must lie within the vocabulary and not be empty.
   compute::Tensor encode(std::span<const int> ids);
+  int width() const { return config_.width; }
 
  private:
   struct Layer {

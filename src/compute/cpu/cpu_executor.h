@@ -47,6 +47,8 @@ class CpuCrossKv final : public CrossKv {
  public:
   CpuCrossKv(const KvShape& shape, KvType type, int tokens);
   std::int64_t bytes() const override { return static_cast<std::int64_t>(storage_.size()); }
+  std::span<std::byte> data() override { return {storage_.data(), storage_.size()}; }
+  std::span<const std::byte> data() const override { return {storage_.data(), storage_.size()}; }
   const KvLayout& layout() const { return layout_; }
   std::byte* run(int page, int layer) const;
   int tokens() const { return tokens_; }
@@ -116,6 +118,8 @@ class CpuExecutor final : public Executor {
   Result<std::unique_ptr<KvPool>> make_kv_pool(const KvShape& shape, KvType type, int pages) override;
   std::unique_ptr<CrossKv> make_cross_kv(const KvShape& shape, KvType type, int tokens) override;
   void store_cross(CrossKv& cross, int layer, Tensor kv) override;
+  // The layout (kv_layout.h) is the same everywhere, the rounding is not. Count up when either changes.
+  std::string cross_layout() const override { return "cpu pages 1 " + isa(); }
   std::vector<OperatorTime> take_profile() override { return profile_.take(); }
 
  private:

@@ -74,7 +74,10 @@ CpuCrossKv::CpuCrossKv(const KvShape& shape, KvType type, int tokens)
     : shape_(shape),
       layout_(type, shape.head_width),
       tokens_(tokens),
-      storage_(storage_bytes(shape, layout_, KvPool::pages_for(tokens))) {}
+      storage_(storage_bytes(shape, layout_, KvPool::pages_for(tokens))) {
+  // It may be written to a file, which is no place for what lay in this memory before.
+  std::memset(storage_.data(), 0, storage_.size());
+}
 
 std::byte* CpuCrossKv::run(int page, int layer) const {
   return storage_.data() +
