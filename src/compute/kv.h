@@ -66,9 +66,6 @@ class KvPool {
   /// Random keys and values in all pages that have an owner, so that a benchmark can start at any position.
   virtual void fill_random(std::uint64_t seed) = 0;
 
-  /// Bytes of memory that are in use now; pages that nobody has reserved need none.
-  virtual std::int64_t resident_bytes() const { return bytes(); }
-
   static int pages_for(int positions) { return (positions + page_positions - 1) / page_positions; }
 
  protected:

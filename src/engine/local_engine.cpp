@@ -338,7 +338,6 @@ bool LocalEngine::work_once() {
     }
     break;
   }
-  std::vector<JobId> failed_ids;
   const bool alone = works_.size() - admission_.size() == 1;
   for (auto& [id, work] : works_) {
     if (work->piece == nullptr || !work->piece->prefix_pending()) continue;

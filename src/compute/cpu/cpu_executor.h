@@ -20,7 +20,6 @@ class CpuKvPool final : public KvPool {
  public:
   CpuKvPool(const KvShape& shape, KvType type, int pages);
   std::int64_t bytes() const override { return pages() * page_bytes_; }
-  std::int64_t resident_bytes() const override;
   void fill_random(std::uint64_t seed) override;
   const KvLayout& layout() const { return layout_; }
   /// The run of the layer's first head.

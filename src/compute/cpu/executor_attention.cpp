@@ -27,12 +27,6 @@ CpuKvPool::CpuKvPool(const KvShape& shape, KvType type, int pages)
       page_bytes_(static_cast<std::int64_t>(storage_bytes(shape, layout_, 1))),
       blocks_(static_cast<std::size_t>((pages + pages_a_block - 1) / pages_a_block)) {}
 
-std::int64_t CpuKvPool::resident_bytes() const {
-  std::int64_t bytes = 0;
-  for (const Block& block : blocks_) bytes += static_cast<std::int64_t>(block.memory.size());
-  return bytes;
-}
-
 void CpuKvPool::prepare(std::span<const int> pages) {
   for (const int page : pages) {
     Block& block = blocks_[static_cast<std::size_t>(page / pages_a_block)];
