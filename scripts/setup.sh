@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 packages=(
   g++ make cmake ninja-build pkg-config
   libexpected-dev libfmt-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libsentencepiece-dev libzip-dev libyaml-cpp-dev
-  libfaiss-dev libopenblas-dev
+  libfaiss-dev libopenblas-dev libsqlitecpp-dev libsqlite3-dev
+  libboost-dev libspdlog-dev prometheus-cpp-dev
   libavformat-dev libavcodec-dev libswresample-dev libavutil-dev libebur128-dev libasound2-dev
   libcurl4-openssl-dev libssl-dev
   libgtest-dev libbenchmark-dev

@@ -13,7 +13,8 @@ LEVELS = [
     ["text", "codec", "music", "score"],
     ["engine"],
     ["library"],
-    ["server", "cli"],
+    ["server"],
+    ["cli"],
 ]
 LEVEL_OF = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 GGML_FOLDERS = ("weights/", "compute/ggml/")
