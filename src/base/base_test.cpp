@@ -86,6 +86,24 @@ TEST(ThreadPool, DoesEveryIndexOnceManyTimes) {
   }
 }
 
+TEST(ThreadPool, OthersDoTheShareOfWhoeverIsHeldUp) {
+  for (const int threads : {2, 5, 12}) {
+    ThreadPool pool(threads);
+    std::atomic<int> others{0};
+    bool helped = false;
+    pool.parallel_for(40, [&](std::int64_t i) {
+      if (i != 0) {
+        ++others;
+        return;
+      }
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (others != 39 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      helped = others == 39;
+    });
+    EXPECT_TRUE(helped) << threads;
+  }
+}
+
 TEST(ThreadPool, WakesSleepers) {
   ThreadPool pool(3);
   for (int round = 0; round < 3; ++round) {

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
@@ -10,8 +11,9 @@ namespace continuo {
 
 namespace {
 
-constexpr int spins = 2000;  // a few microseconds
-constexpr int yields = 200;  // then let others run before sleeping
+constexpr int spins = 2000;     // a few microseconds
+constexpr int yields = 200;     // then let others run before sleeping
+constexpr int most_shares = 8;  // every thread looks at all of them before it leaves a loop
 
 constexpr std::uint64_t open = std::uint64_t{1} << 31;  // of state_
 constexpr std::uint64_t inside = open - 1;
@@ -28,8 +30,9 @@ void pause_cpu() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker_loop(); });
+ThreadPool::ThreadPool(int threads) : shares_(static_cast<std::size_t>(std::clamp(threads, 1, most_shares))) {
+  for (int i = 1; i < threads; ++i)
+    workers_.emplace_back([this, share = static_cast<std::size_t>(i) % shares_.size()] { worker_loop(share); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -46,14 +49,18 @@ void ThreadPool::run(std::int64_t count, Function function, void* context) {
   // Nobody is in a loop now, so what a loop consists of may change.
   function_ = function;
   context_ = context;
-  count_ = count;
-  next_.store(0, std::memory_order_relaxed);
+  const auto shares = static_cast<std::int64_t>(shares_.size());
+  for (std::int64_t s = 0; s < shares; ++s) {
+    Share& share = shares_[static_cast<std::size_t>(s)];
+    share.next.store(count * s / shares, std::memory_order_relaxed);
+    share.end = count * (s + 1) / shares;
+  }
   state_.store((loop_of(state_.load()) + 1) << 32 | open);  // sequentially consistent: a worker that goes to sleep is seen in
   if (sleepers_.load() > 0) {                               // sleepers_, or sees the new loop
     { const std::lock_guard lock(mutex_); }
     wake_.notify_all();
   }
-  work();
+  work(0);
   state_.fetch_and(~open);
   for (int spin = 0; (state_.load(std::memory_order_acquire) & inside) != 0; ++spin) {
     if (spin < spins) {
@@ -64,14 +71,18 @@ void ThreadPool::run(std::int64_t count, Function function, void* context) {
   }
 }
 
-void ThreadPool::work() {
-  for (std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed); i < count_;
-       i = next_.fetch_add(1, std::memory_order_relaxed)) {
-    function_(context_, i);
+void ThreadPool::work(std::size_t first) {
+  for (std::size_t s = 0; s < shares_.size(); ++s) {
+    Share& share = shares_[(first + s) % shares_.size()];
+    // The look before the step keeps those who come late from pulling the counter out of its owner's cache.
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const std::int64_t i = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (i < share.end) function_(context_, i);
+    }
   }
 }
 
-void ThreadPool::worker_loop() {
+void ThreadPool::worker_loop(std::size_t share) {
   std::uint64_t seen = 0;
   for (;;) {
     int waited = 0;
@@ -97,7 +108,7 @@ void ThreadPool::worker_loop() {
       entered = state_.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel, std::memory_order_acquire);
     }
     if (!entered) continue;  // too late: the others have done it all
-    work();
+    work(share);
     state_.fetch_sub(1, std::memory_order_release);
   }
 }

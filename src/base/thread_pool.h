@@ -1,7 +1,8 @@
 // A team of threads for short parallel loops. The caller is one of them. Between loops the others spin briefly (a decoding step
 // is hundreds of loops of some microseconds), then yield, then sleep: a pure spin stalls when the machine is busy. A loop is open
 // while it has work left; a thread that the system has put aside misses it, and the caller does that work too: it waits only
-// for those that took some.
+// for those that took some. Each thread has a share of neighbouring indices, so that what lies one after the other in memory is
+// read so, and the same thread gets the same ones in the next loop; whoever is done helps the others.
 #pragma once
 
 #include <atomic>
@@ -38,16 +39,19 @@ class ThreadPool {
 
  private:
   using Function = void (*)(void* context, std::int64_t index);
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
   void run(std::int64_t count, Function function, void* context);
-  void work();
-  void worker_loop();
+  void work(std::size_t share);
+  void worker_loop(std::size_t share);
 
   std::vector<std::thread> workers_;
   // The loop in progress; written by the caller before state_ announces it.
   Function function_ = nullptr;
   void* context_ = nullptr;
-  std::int64_t count_ = 0;
-  alignas(64) std::atomic<std::int64_t> next_{0};
+  std::vector<Share> shares_;
   // The loop's number in the upper half; below it whether the loop is open, and how many workers are in it.
   alignas(64) std::atomic<std::uint64_t> state_{0};
   std::atomic<int> sleepers_{0};

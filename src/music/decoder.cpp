@@ -69,12 +69,12 @@ int MusicDecoder::max_steps() const {
   return config_.max_frames + *std::max_element(config_.delays.begin(), config_.delays.end());
 }
 
-std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows) {
+std::span<float> MusicDecoder::positions_of(std::span<const compute::Row> rows) {
   // transformers' MusicgenSinusoidalPositionalEmbedding, rounded to float where it rounds: the angle is a float product.
   const auto width = static_cast<std::size_t>(config_.width), half = width / 2;
   const auto slope = static_cast<float>(-std::log(10000.0) / (static_cast<double>(half) - 1.0));
-  std::vector<float> values;
-  values.reserve(rows.size() * width);
+  placed_.clear();
+  placed_.reserve(rows.size() * width);
   positions_.reserve(static_cast<std::size_t>(max_steps()) * width);  // at once: growing it would need twice the room
   for (const compute::Row& row : rows) {
     while (positions_.size() < static_cast<std::size_t>(row.position + 1) * width) {
@@ -88,9 +88,9 @@ std::vector<float> MusicDecoder::positions_of(std::span<const compute::Row> rows
       }
     }
     const auto own = positions_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row.position) * width);
-    values.insert(values.end(), own, own + config_.width);
+    placed_.insert(placed_.end(), own, own + config_.width);
   }
-  return values;
+  return placed_;
 }
 
 Tensor MusicDecoder::project_text(Tensor text) { return projects_text_ ? executor_.linear(text_projection_, text) : text; }
@@ -147,7 +147,7 @@ Tensor MusicDecoder::run_layers(Tensor input, std::span<const compute::Row> rows
 }
 
 void MusicDecoder::prefill(std::span<const compute::Row> rows, std::span<const float> values, compute::KvPool& pool) {
-  std::vector<float> placed = positions_of(rows);
+  const std::span<float> placed = positions_of(rows);
   for (std::size_t i = 0; i < placed.size(); ++i) placed[i] += values[i];
   run_layers(executor_.write(placed, static_cast<std::int64_t>(rows.size())), rows, pool);
 }

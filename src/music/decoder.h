@@ -61,8 +61,8 @@ class MusicDecoder {
   MusicDecoder(const weights::DecoderConfig& config, compute::Executor& executor) : config_(config), executor_(executor) {}
   compute::KvShape kv_shape() const { return {config_.layers, config_.heads, config_.width / config_.heads}; }
   Status load_layers(const weights::TensorSource& source);
-  /// The sinusoidal embeddings of the rows' positions, [rows, d].
-  std::vector<float> positions_of(std::span<const compute::Row> rows);
+  /// The sinusoidal embeddings of the rows' positions, [rows, d]; valid until the next call.
+  std::span<float> positions_of(std::span<const compute::Row> rows);
   /// Overwrites its input with the result.
   compute::Tensor run_layers(compute::Tensor input, std::span<const compute::Row> rows, compute::KvPool& pool);
 
@@ -77,6 +77,7 @@ class MusicDecoder {
   compute::Norm output_norm_;
   compute::Linear heads_;         // all codebooks stacked
   std::vector<float> positions_;  // [positions seen so far, width]
+  std::vector<float> placed_;     // those of the last rows asked for
 };
 
 }  // namespace continuo::music

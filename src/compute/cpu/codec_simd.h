@@ -28,22 +28,7 @@ void conv_tile(const ConvTask& task, std::int64_t row, std::int64_t panel) {
     }
   }
   for (int r = 0; r < rows; ++r) {
-    float* y = task.y + (row + r) * task.y_stride;
-    const float* residual = task.residual == nullptr ? nullptr : task.residual + (row + r) * task.residual_stride;
-    for (int v = 0; v < vectors; ++v) {
-      const std::int64_t column = panel * panel_width + v * lanes;
-      Floats value = sums[r][v];
-      if (task.bias != nullptr) value += load(task.bias + column);
-      value = apply(task.after, value);
-      if (column + lanes <= task.n) {
-        if (residual != nullptr) value += load(residual + column);
-        store(y + column, value);
-      } else {
-        for (int lane = 0; lane < lanes && column + lane < task.n; ++lane) {
-          y[column + lane] = value[lane] + (residual == nullptr ? 0.0F : residual[column + lane]);
-        }
-      }
-    }
+    for (int v = 0; v < vectors; ++v) finish(task, row + r, panel * panel_width + v * lanes, sums[r][v]);
   }
 }
 

@@ -54,7 +54,7 @@ Floats gelu(Floats x) {
   return x > 0.0F ? x - half_erfc : half_erfc;
 }
 
-Floats apply(Activation activation, Floats x) {
+__attribute__((noinline)) Floats apply(Activation activation, Floats x) {
   switch (activation) {
     case Activation::none: return x;
     case Activation::relu: return x > 0.0F ? x : all(0.0F);
@@ -63,6 +63,23 @@ Floats apply(Activation activation, Floats x) {
     case Activation::elu: return x > 0.0F ? x : exponential(x) - 1.0F;
   }
   return x;
+}
+
+/// What follows a product's sums, for one vector of a row: bias, activation, residual. Bias and sums are padded to whole panels,
+/// residual and y end with the last column.
+template <class Task>
+__attribute__((always_inline)) inline void finish(const Task& task, std::int64_t row, std::int64_t column, Floats sum) {
+  if (task.bias != nullptr) sum += load(task.bias + column);
+  if (task.after != Activation::none) sum = apply(task.after, sum);
+  const float* residual = task.residual == nullptr ? nullptr : task.residual + row * task.residual_stride + column;
+  float* y = task.y + row * task.y_stride + column;
+  if (column + lanes <= task.n) {
+    if (residual != nullptr) sum += load(residual);
+    store(y, sum);
+  } else {
+    for (int lane = 0; lane < lanes && column + lane < task.n; ++lane)
+      y[lane] = sum[lane] + (residual == nullptr ? 0.0F : residual[lane]);
+  }
 }
 
 /// One tile: `rows` rows by `panels` panels, all sums in registers, each running over k in order.
@@ -87,22 +104,7 @@ void tile(const Gemm& task, std::int64_t row, std::int64_t panel) {
     }
   }
   for (int r = 0; r < rows; ++r) {
-    float* y = task.y + (row + r) * task.y_stride;
-    const float* residual = task.residual == nullptr ? nullptr : task.residual + (row + r) * task.residual_stride;
-    for (int v = 0; v < vectors; ++v) {
-      const std::int64_t column = panel * panel_width + v * lanes;
-      Floats value = sums[r][v];
-      if (task.bias != nullptr) value += load(task.bias + column);
-      value = apply(task.after, value);
-      if (column + lanes <= task.n) {
-        if (residual != nullptr) value += load(residual + column);
-        store(y + column, value);
-      } else {
-        for (int lane = 0; lane < lanes && column + lane < task.n; ++lane) {
-          y[column + lane] = value[lane] + (residual == nullptr ? 0.0F : residual[column + lane]);
-        }
-      }
-    }
+    for (int v = 0; v < vectors; ++v) finish(task, row + r, panel * panel_width + v * lanes, sums[r][v]);
   }
 }
 

@@ -83,7 +83,9 @@ void quant_tile(const QuantGemm& task, std::int64_t row, std::int64_t panel) {
   constexpr int vectors = rows <= 2 ? panel_vectors : panel_vectors / 2;
   Floats sums[rows][panel_vectors];
   for (int v = 0; v < panel_vectors; v += vectors) quant_tile_vectors<rows, vectors, kind>(task, row, panel, v, sums);
-  for (int r = 0; r < rows; ++r) finish_lanes(task, row + r, panel, sums[r]);
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < panel_vectors; ++v) finish(task, row + r, panel * panel_width + v * lanes, sums[r][v]);
+  }
 }
 
 constexpr int q8_group = 4, q8_offset = 0, q8_bits = 8;
