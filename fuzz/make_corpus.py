@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 
 import corpus_formats
+import corpus_requests
 import corpus_texts
 import corpus_torch
 
@@ -70,6 +71,10 @@ def main():
     write("hub_listing", corpus_texts.listings())
     write("relay", corpus_texts.relay())
     write("settings", corpus_texts.settings())
+    write("requests", corpus_requests.bodies())
+    write("multipart", corpus_requests.forms())
+    write("websocket_control", corpus_requests.controls())
+    write("scenes", corpus_requests.scenes(ROOT / "src" / "server" / "requests" / "scene_text.h"))
     files = [path for path in CORPUS.rglob("*") if path.is_file()]
     print(f"{len(files)} files, {sum(path.stat().st_size for path in files)} bytes")
 

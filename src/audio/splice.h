@@ -16,4 +16,8 @@ inline constexpr double splice_seconds = 0.02;
 /// to 1, as suits two signals that are nearly equal, and change along half a cosine.
 void splice(std::span<float> whole, std::span<const float> original, int channels, std::size_t fade);
 
+/// The same for a sound that comes in pieces: `piece` is what follows `first` samples (of each channel) of the whole. What lies
+/// behind the original stays.
+void splice_piece(std::span<float> piece, std::size_t first, std::span<const float> original, int channels, std::size_t fade);
+
 }  // namespace continuo::audio

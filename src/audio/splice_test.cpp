@@ -80,5 +80,20 @@ TEST(Splice, EqualSoundsStayAsTheyAre) {
   for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], before[i], 1e-7F);
 }
 
+TEST(Splice, InPiecesGivesTheSameBits) {
+  for (const std::size_t channels : {1U, 2U}) {
+    const auto original = sine(2'000, channels);
+    const auto codec = sine(3'000, channels, 0.45, 0.2);
+    auto whole = codec, pieces = codec;
+    splice(whole, original, static_cast<int>(channels), fade);
+    for (std::size_t first = 0; first < 3'000; first += 7) {
+      const std::size_t count = std::min<std::size_t>(7, 3'000 - first);
+      splice_piece(std::span(pieces).subspan(first * channels, count * channels), first, original, static_cast<int>(channels), fade);
+    }
+    EXPECT_EQ(whole, pieces);
+    EXPECT_NE(whole, codec);
+  }
+}
+
 }  // namespace
 }  // namespace continuo::audio

@@ -19,8 +19,9 @@ namespace {
 enum ExitCode { exit_done = 0, exit_failed = 1, exit_usage = 2, exit_interrupted = 130 };
 
 std::vector<Command> all_commands() {
-  std::vector<Command> commands{generate_command(), live_command(),  models_command(), pull_command(),  convert_command(),
-                                info_command(),     codec_command(), text_command(),   bench_command(), check_command()};
+  std::vector<Command> commands{generate_command(), live_command(),  models_command(), pull_command(),
+                                convert_command(),  info_command(),  codec_command(),  text_command(),
+                                bench_command(),    check_command(), serve_command()};
   for (Command& later : later_commands()) commands.push_back(std::move(later));
   return commands;
 }

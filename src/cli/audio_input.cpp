@@ -6,23 +6,14 @@
 
 #include "audio/chroma.h"
 #include "audio/media.h"
-#include "audio/resample.h"
 #include "engine/engine.h"
+#include "engine/given_sound.h"
 
 namespace continuo::cli {
 
 namespace {
 
-constexpr float silence = 1e-4F;            // -80 dB
 constexpr double resampling_seconds = 1.0;  // read before what is wanted: much more than the resampler's filter is long
-
-bool is_silent(const std::vector<float>& samples) {
-  return std::all_of(samples.begin(), samples.end(), [](float sample) { return std::abs(sample) < silence; });
-}
-
-Result<audio::Sound> for_codec(audio::Sound sound, const weights::ModelConfig& config) {
-  return audio::resampled(audio::with_channels(std::move(sound), config.decoder.audio_channels), config.codec.sample_rate);
-}
 
 void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); }
 
@@ -30,7 +21,7 @@ void note(const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_s
 
 Result<audio::Sound> read_for_codec(const std::string& path, const weights::ModelConfig& config) {
   CONTINUO_TRY(audio::Sound sound, audio::read_media(path));
-  return for_codec(std::move(sound), config);
+  return engine::sound_for(std::move(sound), config);
 }
 
 Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<double> last, double whole_seconds,
@@ -59,13 +50,13 @@ Result<AudioPrompt> read_audio_prompt(const std::string& path, std::optional<dou
         "{:.2f} s of {} are to be continued, but -d asks for {:g} s in all; give a longer -d (at most {:g}) or a shorter --last",
         prompt.seconds, path, whole_seconds, engine::longest_seconds);
   }
-  CONTINUO_TRY(const audio::Sound sound, for_codec(std::move(end.sound), config));
+  CONTINUO_TRY(const audio::Sound sound, engine::sound_for(std::move(end.sound), config));
   prompt.samples.assign(sound.samples.end() - prompt.frames * hop * sound.channels, sound.samples.end());
   if (last && asked > whole) {
     note(fmt::format("{} has only {:.2f} s; all of it is continued", path,
                      static_cast<double>(whole) / static_cast<double>(rate)));
   }
-  if (is_silent(prompt.samples)) note(fmt::format("what is continued of {} is silent", path));
+  if (engine::is_silent(prompt.samples)) note(fmt::format("what is continued of {} is silent", path));
   return prompt;
 }
 
@@ -77,12 +68,10 @@ Result<std::vector<int>> read_melody(const std::string& path, const weights::Mod
   audio::MediaLimits limits;
   limits.first_seconds = audio::max_melody_seconds + 1.0;  // the resampler looks a little ahead
   CONTINUO_TRY(audio::Sound sound, audio::read_media(path, limits));
-  CONTINUO_TRY(sound, audio::resampled(audio::with_channels(std::move(sound), 1), config.codec.sample_rate));
-  const weights::MelodyConfig& melody = config.melody;
-  CONTINUO_TRY(audio::Chroma chroma,
-               audio::chroma_of(sound.samples, {config.codec.sample_rate, melody.bins, melody.n_fft, melody.hop, melody.length}));
-  if (is_silent(sound.samples)) note(fmt::format("{} is silent; it has no melody to follow", path));
-  return std::move(chroma.classes);
+  const bool silent = engine::is_silent(sound.samples);
+  CONTINUO_TRY(std::vector<int> melody, engine::melody_of(std::move(sound), config));
+  if (silent) note(fmt::format("{} is silent; it has no melody to follow", path));
+  return melody;
 }
 
 }  // namespace continuo::cli

@@ -70,6 +70,7 @@ Command text_command();
 Command codec_command();
 Command bench_command();
 Command check_command();
+Command serve_command();
 /// The commands of the contract that a later version brings.
 std::vector<Command> later_commands();
 

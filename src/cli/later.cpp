@@ -12,7 +12,6 @@ std::vector<Command> later_commands() {
   };
   return {
       later("score", "write a score with NotaGen", "'generate' makes music as audio"),
-      later("serve", "the HTTP server", "'generate' makes clips on the command line"),
   };
 }
 

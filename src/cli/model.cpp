@@ -32,7 +32,9 @@ Option kv_option() { return {"--kv", "int8|f16|f32", "type of the keys and value
 
 std::optional<Setting> machine_setting(const Arguments& arguments, const Context& context, std::string_view name) {
   if (auto value = arguments.value(name)) return Setting{std::move(*value), fmt::format("--{}", name)};
-  return context.settings.find(name);
+  std::string setting(name);
+  std::replace(setting.begin(), setting.end(), '-', '_');
+  return context.settings.find(setting);
 }
 
 std::vector<std::string> model_folders(const Arguments& arguments, const Context& context) {
@@ -80,11 +82,11 @@ Result<engine::EngineOptions> engine_options(const Arguments& arguments, const C
     CONTINUO_TRY(const auto count, parse_integer(threads->value, threads->origin, 1, max_threads));
     options.threads = static_cast<int>(count);
   }
-  if (const auto kv = arguments.value("kv")) {
-    if (*kv != "f32" && *kv != "f16" && *kv != "int8") {
-      return fail(ErrorCode::invalid_argument, "--kv must be int8, f16 or f32, not '{}'", *kv);
+  if (const auto kv = machine_setting(arguments, context, "kv")) {
+    if (kv->value != "f32" && kv->value != "f16" && kv->value != "int8") {
+      return fail(ErrorCode::invalid_argument, "{} must be int8, f16 or f32, not '{}'", kv->origin, kv->value);
     }
-    options.kv = *kv;
+    options.kv = kv->value;
   }
   return options;
 }

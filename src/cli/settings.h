@@ -19,6 +19,10 @@ struct Setting {
   std::string origin;
 };
 
+/// What a setting may be in the configuration file, where values have types: a string or a whole number, whatever its kind; a
+/// number also with a fraction, a flag also true or false, a list also ["a", "b"].
+enum class SettingKind { text, number, flag, list };
+
 class Settings {
  public:
   using Environment = std::function<const char*(const char* name)>;
@@ -26,7 +30,7 @@ class Settings {
   /// Reads the environment and the configuration file; a file that does not exist sets nothing.
   static Result<Settings> load(const Environment& environment);
 
-  /// name: threads, memory, models, host, port, api_key_file.
+  /// name: threads, memory, models, kv, and the options of the server (cli/serve_options.h) with '_' for '-'.
   std::optional<Setting> find(std::string_view name) const;
 
  private:

@@ -192,6 +192,9 @@ struct EngineStatus {
   std::int64_t conditioning_restored = 0;  // of the misses, found in the cache folder
   std::int64_t steps = 0;
   double step_seconds = 0.0;  // a step of two rows, as measured
+  int rows = 0;               // of the last step; 0 when nothing runs
+  std::int64_t frames = 0;    // of all pieces, through the codec
+  Durations step_times, codec_times;
 };
 
 class Engine {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
+#include <thread>
 
 #include "engine/piece.h"
 #include "weights/convert.h"
@@ -182,6 +184,24 @@ TEST(Engine, ProgressGrowsToTheWhole) {
                                {}));
   EXPECT_DOUBLE_EQ(1.5, last);
   EXPECT_TRUE(codec);
+}
+
+TEST(Engine, TellsWhatItHasDone) {
+  const auto engine = make_engine();
+  EXPECT_EQ(0, engine->status().frames);
+  const std::vector<Request> requests{request_for("one", 1.0), request_for("two", 0.5)};
+  ASSERT_TRUE(engine->generate(requests, {}, {}).has_value());
+  // The engine tells at the beginning of a turn, so a moment after the last event.
+  EngineStatus status = engine->status();
+  for (int i = 0; i < 500 && (status.running > 0 || status.frames < 75); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    status = engine->status();
+  }
+  EXPECT_EQ(75, status.frames);
+  EXPECT_EQ(0, status.rows);
+  EXPECT_EQ(status.steps, std::accumulate(status.step_times.counts.begin(), status.step_times.counts.end(), std::int64_t{0}));
+  EXPECT_GT(status.step_times.seconds, 0.0);
+  EXPECT_GT(status.codec_times.seconds, 0.0);
 }
 
 TEST(Engine, WrongRequestsEndBeforeAnyWork) {

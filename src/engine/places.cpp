@@ -67,6 +67,10 @@ void LocalEngine::tell_places() {
   snapshot_.conditioning_restored = conditioner_->restored();
   snapshot_.steps = steps_;
   snapshot_.step_seconds = times_.predict(2, 0);
+  snapshot_.rows = snapshot_.running > 0 ? times_.last_rows() : 0;
+  snapshot_.frames = times_.frames();
+  snapshot_.step_times = times_.steps();
+  snapshot_.codec_times = times_.codec_passes();
 }
 
 }  // namespace continuo::engine

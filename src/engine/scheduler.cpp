@@ -111,11 +111,15 @@ void StepTimes::step(int rows, double seconds) {
   seconds_ += seconds;
   rows_seconds_ += rows * seconds;
   ++samples_;
+  steps_.add(seconds);
+  last_rows_ = rows;
 }
 
 void StepTimes::codec(int frames, double seconds) {
   codec_frames_ = 0.95 * codec_frames_ + frames;
   codec_seconds_ = 0.95 * codec_seconds_ + seconds;
+  codec_passes_.add(seconds);
+  frames_ += frames;
 }
 
 double StepTimes::predict(int rows, int frames) const {

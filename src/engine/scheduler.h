@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "engine/durations.h"
+
 namespace continuo::engine {
 
 enum class Service { normal, realtime };
@@ -103,7 +105,16 @@ class StepTimes {
   /// Seconds that a step of `rows` rows takes, with the codec's share for `frames` frames.
   double predict(int rows, int frames) const;
 
+  // Everything since the start, for those who watch.
+  const Durations& steps() const { return steps_; }
+  const Durations& codec_passes() const { return codec_passes_; }
+  std::int64_t frames() const { return frames_; }
+  int last_rows() const { return last_rows_; }
+
  private:
+  Durations steps_, codec_passes_;
+  std::int64_t frames_ = 0;
+  int last_rows_ = 0;
   double weight_ = 0.0, rows_ = 0.0, rows_squared_ = 0.0, seconds_ = 0.0, rows_seconds_ = 0.0;
   double codec_frames_ = 0.0, codec_seconds_ = 0.0;
   int samples_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -226,6 +227,23 @@ TEST(StepTimes, OneWidthAloneIsJudgedCarefully) {
   times.step(2, 0.008);
   EXPECT_NEAR(0.008, times.predict(2, 0), 1e-9);
   EXPECT_NEAR(0.016, times.predict(4, 0), 1e-9);
+}
+
+TEST(StepTimes, CountEverythingForThoseWhoWatch) {
+  StepTimes times;
+  times.step(2, 0.001);  // exactly a bound
+  times.step(8, 0.0011);
+  times.step(4, 7.0);
+  times.codec(25, 0.03);
+  times.codec(10, 0.01);
+  EXPECT_EQ(1, times.steps().counts[0]);
+  EXPECT_EQ(1, times.steps().counts[1]);
+  EXPECT_EQ(1, times.steps().counts.back());
+  EXPECT_NEAR(7.0021, times.steps().seconds, 1e-12);
+  EXPECT_EQ(2, std::accumulate(times.codec_passes().counts.begin(), times.codec_passes().counts.end(), 0));
+  EXPECT_NEAR(0.04, times.codec_passes().seconds, 1e-12);
+  EXPECT_EQ(35, times.frames());
+  EXPECT_EQ(4, times.last_rows());
 }
 
 TEST(FinishTimes, AreExactForAKnownMachine) {

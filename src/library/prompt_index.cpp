@@ -20,9 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using Position = faiss::Index::idx_t;
 
-constexpr const char* file_name = "prompts.index";
 
-std::string path_in(const std::string& folder) { return (fs::path(folder) / file_name).string(); }
+std::string path_in(const std::string& folder) { return (fs::path(folder) / prompt_index_file).string(); }
 
 Error faiss_error(const std::exception& error) {
   return {ErrorCode::unsupported, fmt::format("the index of prompts failed: {}", error.what())};
@@ -122,6 +121,11 @@ bool PromptIndex::remove(const std::string& prompt) {
 std::size_t PromptIndex::size() const {
   const std::shared_lock lock(state_->mutex);
   return state_->prompts.size();
+}
+
+std::vector<std::string> PromptIndex::prompts() const {
+  const std::shared_lock lock(state_->mutex);
+  return state_->prompts;
 }
 
 const FingerprintSpace& PromptIndex::space() const { return state_->space; }

@@ -30,6 +30,9 @@ inline constexpr SpaceKind default_space = SpaceKind::whitened;
 inline constexpr int default_dimensions = 32;
 inline constexpr float default_threshold = 0.6F;
 
+/// Of an index, in its folder.
+inline constexpr const char* prompt_index_file = "prompts.index";
+
 struct SimilarPrompt {
   std::string prompt;
   float cosine = 0.0F;
@@ -57,6 +60,8 @@ class PromptIndex {
   /// Whether it was there.
   bool remove(const std::string& prompt);
   std::size_t size() const;
+  /// All of them, the one added longest ago first.
+  std::vector<std::string> prompts() const;
   const FingerprintSpace& space() const;
 
   /// The file is FOLDER/prompts.index.

@@ -73,6 +73,11 @@ TEST(PromptIndex, AddingAgainReplaces) {
   EXPECT_EQ((Names{"b", "a"}), names(index.similar(at(90), 0.5F)));  // equal ones in the order they were added
 }
 
+TEST(PromptIndex, ListsTheOldestFirst) {
+  PromptIndex index = index_of({{"a", 0}, {"b", 30}, {"c", 60}, {"a", 90}});
+  EXPECT_EQ((Names{"b", "c", "a"}), index.prompts());
+}
+
 TEST(PromptIndex, RemovingLeavesTheOthersInPlace) {
   PromptIndex index = index_of({{"a", 0}, {"b", 30}, {"c", 60}, {"d", 90}});
   EXPECT_TRUE(index.remove("b"));

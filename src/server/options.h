@@ -45,8 +45,10 @@ struct ServerOptions {
   std::string data_folder;                 // takes, jobs, recordings
   std::string scenes_file;                 // empty: the built-in table
   bool log_prompts = false;
-  std::string log_level = "info";
-  double grace_seconds = 10.0;  // for running jobs on SIGTERM
+  std::string log_level = "info";   // debug, info, warning, error, off
+  std::string log_format = "auto";  // json, text, auto: text on a terminal, else JSON
+  double grace_seconds = 10.0;      // for running jobs on SIGTERM
+  std::string version;              // of the program; /props and metrics tell it
   Limits limits;
 };
 

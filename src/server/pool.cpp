@@ -45,7 +45,9 @@ Pool::Pool(int threads) : state_(std::make_unique<State>(threads)) {
   for (int i = 0; i < threads; ++i) boost::asio::post(state_->threads, lower_priority);
 }
 
-Pool::~Pool() {
+Pool::~Pool() { stop(); }
+
+void Pool::stop() {
   state_->threads.stop();
   state_->threads.join();
 }

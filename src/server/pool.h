@@ -24,6 +24,9 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  /// Waits for what runs; from then on nothing runs any more.
+  void stop();
+
   void post(std::function<void()> work);
 
   /// Runs `work` on the pool and comes back to the I/O thread with what it returned. Exceptions come back too.

@@ -76,6 +76,21 @@ class Usage(Case):
             self.assertTrue(self.ok(*words))
 
 
+class Serving(Case):
+    def test_another_address_needs_a_key(self):
+        self.refused(WRONG_USAGE, ("serve", "--host", "0.0.0.0"), r"--api-key-file.*--expose-without-key")
+        self.refused(WRONG_USAGE, ("serve",), r"--api-key-file", CONTINUO_HOST="0.0.0.0")
+
+    def test_values(self):
+        for words, says in ((("--port", "70000"), r"--port .*from 0 to 65535"), (("--origin", "*"), r"list each one"),
+                            (("--kv", "int4"), r"--kv must be"), (("--max-body", "big"), r"--max-body must be a size"),
+                            (("-m", f"{tiny_model()},"), r"-m needs"), (("extra",), r"extra")):
+            self.refused(WRONG_USAGE, ("serve", *words), says)
+        self.refused(WRONG_USAGE, ("serve",), r"CONTINUO_MAX_QUEUE .*whole number", CONTINUO_MAX_QUEUE="ten")
+        self.refused(WRONG_USAGE, ("serve", "-m", f"{tiny_model()},{tiny_model()}"), r"twice")
+        self.refused(NOT_DONE, ("serve", "-m", "nobody"), r"nobody")
+
+
 class NotInThisVersion(Case):
     def test_options(self):
         for words in (("--beams", "3"), ("--strategy", "beam")):
@@ -84,8 +99,7 @@ class NotInThisVersion(Case):
         self.refused(NOT_DONE, ("bench", "--shape", "notagen-small"), r"not in this version")
 
     def test_commands(self):
-        for words in (("score", "--period", "Baroque"), ("serve", "--port", "1")):
-            self.refused(NOT_DONE, words, r"not in this version")
+        self.refused(NOT_DONE, ("score", "--period", "Baroque"), r"not in this version")
 
     def test_other_audio_formats(self):
         self.refused(NOT_DONE, ("generate", "x", "-m", tiny_model(), "-o", "a.wma"), r"\.flac.*\.mp3")

@@ -93,7 +93,8 @@ class HttpExchange final : public Exchange {
         co_await session_->write_all(last);
       }
     }
-    ended_ = !session_->gone;
+    // A client that has all that was announced may hang up without waiting for us.
+    ended_ = !session_->gone || left_ == 0;
   }
 
   void abort() override {
@@ -223,7 +224,9 @@ Task<bool> serve_request(const std::shared_ptr<Session>& session, const std::str
   bool late = false;
   {
     const Deadline deadline(*session, first ? context.limits.header_seconds : context.limits.idle_seconds);
+    session->idle = session->buffer.size() == 0;
     co_await http::async_read_header(session->socket, session->buffer, *parser, asio::redirect_error(asio::use_awaitable, error));
+    session->idle = false;
     late = deadline.over();
   }
   if (error) {
@@ -328,16 +331,6 @@ Task<bool> serve_request(const std::shared_ptr<Session>& session, const std::str
 }
 
 }  // namespace
-
-std::string_view HttpRequest::header(std::string_view lower_case_name) const {
-  const auto found = headers.find(lower_case_name);
-  return found == headers.end() ? std::string_view{} : std::string_view(found->second);
-}
-
-std::optional<std::string> HttpRequest::argument(std::string_view query_name) const {
-  const auto found = query.find(query_name);
-  return found == query.end() ? std::nullopt : std::optional(found->second);
-}
 
 Task<void> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionContext> context) {
   boost::system::error_code error;

@@ -5,20 +5,29 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
+#include <set>
 
 #include "server/http/gate.h"
 #include "server/options.h"
 
 namespace continuo::server {
 
+struct Session;
+
 /// What all connections of a server share.
 struct ConnectionContext {
   Gate* gate = nullptr;
   Limits limits;
   std::string server_name;
-  int open = 0;
+  std::set<Session*> sessions;
   std::int64_t body_bytes = 0;  // announced or read, of requests that are under way
   bool stopping = false;        // answers end their connections
+
+  int open() const { return static_cast<int>(sessions.size()); }
+  /// Those that wait for their next request.
+  void close_idle();
+  /// Every one, whatever it is doing; handlers see that their clients are gone.
+  void close_all();
 };
 
 /// Most that the bodies of all requests under way may take together.

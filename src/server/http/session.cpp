@@ -38,12 +38,12 @@ Session::Session(asio::ip::tcp::socket connected, std::shared_ptr<ConnectionCont
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   // A peer whose machine vanished says nothing; the system asks it now and then.
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  ++context->open;
+  context->sessions.insert(this);
   context->gate->connected(+1);
 }
 
 Session::~Session() {
-  --context->open;
+  context->sessions.erase(this);
   context->gate->connected(-1);
 }
 
@@ -99,6 +99,21 @@ Task<void> Session::linger() {
   const Deadline deadline(*this, 2.0);
   for (std::size_t read = 0; !error && read < most;) {
     read += co_await socket.async_read_some(asio::buffer(sink), asio::redirect_error(asio::use_awaitable, error));
+  }
+}
+
+void ConnectionContext::close_idle() {
+  for (Session* session : sessions) {
+    if (session->idle) session->close(false);
+  }
+}
+
+void ConnectionContext::close_all() {
+  for (Session* session : sessions) {
+    if (session->cut_upgraded) session->cut_upgraded();
+    session->gone = true;
+    session->close(false);
+    session->hung_up.set_all();
   }
 }
 

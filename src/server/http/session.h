@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -49,7 +50,9 @@ struct Session : std::enable_shared_from_this<Session> {
   Wakes hung_up;
   bool watching = false;
   bool gone = false;
+  bool idle = false;      // waits for its next request
   bool upgraded = false;  // the socket belongs to a WebSocket
+  std::function<void()> cut_upgraded = {};
 };
 
 }  // namespace continuo::server

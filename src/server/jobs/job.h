@@ -10,28 +10,12 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "server/jobs/job_spec.h"
 #include "server/media/recording.h"
 #include "server/media/rendition.h"
 #include "server/wake.h"
 
 namespace continuo::server {
-
-/// What a client asked for, checked and complete: nothing is left to draw or to default.
-struct JobSpec {
-  std::string family;       // who asked, for metrics: "speech", "jobs", "generate", "huggingface", "stream", "batch"
-  std::string model;        // id, one of /v1/models
-  engine::Request request;  // of take 1; takes 2 and on differ in the number alone. prompt_codes and melody are filled in later
-  int takes = 1;
-  std::string continue_upload;             // id of an upload whose end is continued
-  std::optional<double> continue_seconds;  // only its last seconds
-  std::string melody_upload;
-  RenditionFormat output;  // of the audio links without a query
-  std::string title;       // of its takes in the library; empty: the prompt
-  bool keep = true;        // its takes go into the library
-  std::string webhook;     // empty: none
-  std::string client;      // who asks
-  bool streamed = false;   // belongs to a connection and is cancelled with it; not resumed after a restart
-};
 
 /// The spec as JSON and back: what is recorded, so that a restart makes the same music. Takes in what write made, nothing else.
 std::string write_spec(const JobSpec& spec);

@@ -2,8 +2,12 @@
 // in a file that grows with the recording. Any number of readers, at any offset, while it grows and after; the same bytes for
 // all, and again after a restart. Made on the pool, never on the I/O thread.
 //
-// What needs the whole sound (a loop; a loudness measured in two passes, when `whole` is set) begins when the recording is
-// complete. Everything else follows it piece by piece.
+// There are two kinds. A stream follows the recording piece by piece, and what was handed to a reader never changes. A `whole`
+// one is made as a file: loudness in two passes, an MP3 that plays at its exact length, a FLAC with its checksum; it has no bytes
+// for readers before it is complete. Loops are always of that kind. The kinds have different bytes and different keys; where they
+// would be the same, as those of a WAV without loudness, they are one.
+//
+// A rendition that nobody holds goes on for a minute; then an incomplete one is dropped.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +17,17 @@
 #include <span>
 #include <string>
 
-#include "audio/encoder.h"
-#include "audio/finish.h"
 #include "server/media/recording.h"
+#include "server/media/rendition_format.h"
 #include "server/pool.h"
 
 namespace continuo::server {
 
-struct RenditionFormat {
-  audio::FileFormat format = audio::FileFormat::wav;
-  audio::SampleFormat samples = audio::SampleFormat::pcm16;
-  int bit_rate = 0;
-  audio::FinishOptions finish;
-  /// Finish as a file (two passes), after the recording is complete; else as a stream.
-  bool whole = false;
+/// For a piece of this shape. Without a wish the piece's own rate, or one that the format has.
+int sample_rate_of(const RenditionFormat& format, const Recording::Shape& shape);
+int channels_of(const RenditionFormat& format, const Recording::Shape& shape);
 
-  /// The same for equal formats, else different: the key of a cache, and an ETag with the take's id.
-  std::string key() const;
-};
-
-/// What is wrong with it for a piece of this shape, before anything is made.
+/// What is wrong with it for a piece of this shape, before anything is made. Takes a millisecond or so: an encoder is tried.
 Status check_rendition(const RenditionFormat& format, const Recording::Shape& shape);
 
 class Rendition {
@@ -45,11 +40,14 @@ class Rendition {
   virtual int channels() const = 0;
   virtual State state() const = 0;
   virtual std::optional<Error> error() const = 0;
-  /// Bytes that can be read.
+  /// Bytes that can be read. None before the first sound.
   virtual std::int64_t size() const = 0;
-  /// Bytes of the whole: known from the start for wav and pcm, for others when complete.
+  /// Bytes of the whole: known from the start for wav and pcm (but for loops), for others when complete.
   virtual std::optional<std::int64_t> whole_size() const = 0;
+  /// How many bytes were there. May wait for the disk.
   virtual Result<std::size_t> read(std::int64_t offset, std::span<std::byte> out) const = 0;
+  /// The same if it can be done at once, because the bytes lie in the system's memory; else nothing.
+  virtual std::optional<std::size_t> read_now(std::int64_t, std::span<std::byte>) const { return std::nullopt; }
 
   /// As in Recording.
   virtual std::int64_t listen(std::function<void()> changed) = 0;
@@ -57,7 +55,7 @@ class Rendition {
 };
 
 /// Finds and makes renditions. Those that nobody reads are kept for the next one who asks, the longest unused deleted first,
-/// within a number of bytes. The folder is the cache's own and is emptied at the start. Thread-safe.
+/// within a number of bytes. The folder is the cache's own and is emptied at the start. Thread-safe. Destroyed before the pool.
 class Renditions {
  public:
   static Result<std::unique_ptr<Renditions>> create(const std::string& folder, std::int64_t most_bytes, Pool& pool);
