@@ -16,7 +16,7 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 LAUNCHER := $(if $(CCACHE),-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE))
 # Folders whose tests use threads; ThreadSanitizer has nothing to say about the others.
-THREADED := src/base src/compute src/engine tests/golden
+THREADED := src/base src/compute src/engine src/library tests/golden
 has_tests = $(shell find $(1) -name '*_test.cpp' 2>/dev/null)
 TSAN_LAYERS := $(notdir $(foreach folder,$(THREADED),$(if $(call has_tests,$(folder)),$(folder))))
 SOURCES = $(shell find src tests fuzz bench -name '*.h' -o -name '*.cpp')

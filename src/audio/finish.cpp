@@ -29,7 +29,10 @@ Status add_preparation(Chain& chain, const FinishOptions& options, int channels,
     chain.add(std::move(resampler));
   }
   if (options.keep_level) {
-    CONTINUO_TRY(auto keeper, loudness_rider(to_channels, to_rate, keep_level()));
+    RidingOptions riding = keep_level();
+    riding.rest_seconds = options.level_rest;
+    riding.anew = options.level_anew;
+    CONTINUO_TRY(auto keeper, loudness_rider(to_channels, to_rate, riding));
     chain.add(std::move(keeper));
   }
   return {};
@@ -125,7 +128,9 @@ Result<Sound> finish_sound(Sound sound, const FinishOptions& options, FinishRepo
   const Repair& repaired = *repair;
   preparation.add(std::move(repair));
   CONTINUO_CHECK(add_preparation(preparation, options, sound.channels, sound.sample_rate));
-  CONTINUO_TRY(sound.samples, preparation.run(sound.samples));
+  const auto frames = static_cast<std::size_t>(finished_frames(sound.frames(), sound.sample_rate, options));
+  CONTINUO_TRY(sound.samples,
+               preparation.run(sound.samples, frames * static_cast<std::size_t>(options.channels.value_or(sound.channels))));
   done.replaced = repaired.replaced();
   sound.channels = options.channels.value_or(sound.channels);
   sound.sample_rate = options.sample_rate.value_or(sound.sample_rate);

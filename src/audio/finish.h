@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "audio/limiter.h"
 #include "audio/noise_gate.h"
@@ -29,6 +30,8 @@ struct FinishOptions {
   std::optional<LoopOptions> loop;       // with no fades
   double fade_in = 0.0, fade_out = 0.0;  // seconds
   bool keep_level = false;               // for long pieces, see keep_level() in audio/loudness.h
+  double level_rest = 0.0;               // seconds at the beginning that are not touched: a recording that is continued
+  std::vector<double> level_anew{};      // seconds at which another prompt begins, with a level of its own
   /// Of the limiter. 0 is full scale; -1 leaves lossy formats, whose decoders overshoot, and converters some room.
   double ceiling_db = -1.0;
 };

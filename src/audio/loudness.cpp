@@ -47,11 +47,13 @@ double window_loudness(ebur128_state* meter, unsigned long milliseconds) {
   return loudness;
 }
 
-class LoudnessRider : public Stage {
+std::int64_t blocks_of(double seconds) { return std::llround(seconds * blocks_per_second); }
+
+class LoudnessRider final : public Rider {
  public:
-  LoudnessRider(Meter meter, Meter reference, int channels, int rate, const RidingOptions& options)
+  LoudnessRider(Meter meter, int channels, int rate, const RidingOptions& options)
       : meter_(std::move(meter)),
-        reference_(std::move(reference)),
+        rate_(rate),
         channels_(static_cast<std::size_t>(channels)),
         block_frames_(static_cast<std::size_t>(std::max(1, rate / blocks_per_second))),
         window_blocks_(static_cast<std::size_t>(std::max(4.0, options.window_seconds * blocks_per_second))),
@@ -59,7 +61,8 @@ class LoudnessRider : public Stage {
         target_(options.target_lufs),
         db_(std::clamp(options.start_db, -options.most_down_db, options.most_up_db)),
         from_(db_to_gain(db_)),
-        to_(from_) {}
+        to_(from_),
+        deaf_(std::max<std::int64_t>(0, blocks_of(options.rest_seconds - options.reference_seconds))) {}
 
   Status push(std::span<const float> in, std::vector<float>& out) override {
     for (std::size_t i = 0; i < in.size(); i += channels_) {
@@ -69,26 +72,58 @@ class LoudnessRider : public Stage {
         block_.push_back(in[i + c]);
         out.push_back(gain * in[i + c]);
       }
-      if (block_.size() == block_frames_ * channels_) listen();
+      if (block_.size() == block_frames_ * channels_) CONTINUO_CHECK(listen());
     }
     return {};
   }
 
   Status finish(std::vector<float>&) override { return {}; }
 
+  void listen_anew() override {
+    if (options_.target_lufs) return;
+    target_.reset();
+    reference_.reset();
+    deaf_ = std::max(deaf_, blocks_of(turning_seconds));
+  }
+
  private:
-  void listen() {
-    ebur128_add_frames_float(meter_.get(), block_.data(), block_frames_);
-    if (!target_) ebur128_add_frames_float(reference_.get(), block_.data(), block_frames_);
+  Status listen() {
+    CONTINUO_CHECK(measure());
     block_.clear();
     from_ = to_;
+    ++blocks_;
+    while (changes_ < options_.anew.size() && blocks_ >= blocks_of(options_.anew[changes_])) {
+      listen_anew();
+      ++changes_;
+    }
+    if (deaf_ > 0) {
+      --deaf_;
+      return {};
+    }
+    const double now = mean(powers_);
+    if (now >= power_of(absolute_gate)) follow(now);
+    return {};
+  }
+
+  Status measure() {
+    ebur128_add_frames_float(meter_.get(), block_.data(), block_frames_);
     powers_.push_back(power_of(window_loudness(meter_.get(), 1000 / blocks_per_second)));
     if (powers_.size() > momentary_blocks) powers_.pop_front();
-    const double now = mean(powers_);
-    if (now < power_of(absolute_gate)) return;
+    if (target_ || deaf_ > 0) return {};
+    if (reference_ == nullptr) {
+      CONTINUO_TRY(reference_, make_meter(static_cast<int>(channels_), rate_, EBUR128_MODE_I));
+      sounding_ = 0;
+      heard_.clear();
+      pause_.clear();
+    }
+    ebur128_add_frames_float(reference_.get(), block_.data(), block_frames_);
+    return {};
+  }
+
+  void follow(double now) {
     hear(now);
     if (!target_) find_reference();
-    if (!target_ || !pause_.empty()) return;
+    if (!target_ || !pause_.empty() || blocks_ < blocks_of(options_.rest_seconds)) return;
     const double lately = 10.0 * std::log10(mean(heard_));
     const double wanted = std::clamp(*target_ - lately, -options_.most_down_db, options_.most_up_db);
     const double most = options_.slew_db_per_second / blocks_per_second;
@@ -118,11 +153,16 @@ class LoudnessRider : public Stage {
     reference_.reset();
   }
 
-  Meter meter_, reference_;
+  Meter meter_;
+  Meter reference_;  // while there is no target
+  int rate_;
   std::size_t channels_, block_frames_, window_blocks_;
   RidingOptions options_;
   std::optional<double> target_;
-  double db_, from_, to_;      // the gain as decibels; at the begin and the end of the present block
+  double db_, from_, to_;  // the gain as decibels; at the begin and the end of the present block
+  std::int64_t blocks_ = 0;
+  std::int64_t deaf_;          // blocks that count for nothing yet
+  std::size_t changes_ = 0;    // of options_.anew, those that have passed
   std::int64_t sounding_ = 0;  // blocks that were not silent, until the reference is known
   std::vector<float> block_;
   // Powers, which average where decibels do not. libebur128 is not asked for long windows: for one beyond 3 s, version 1.2.6
@@ -176,10 +216,9 @@ RidingOptions keep_level() {
   return options;
 }
 
-Result<std::unique_ptr<Stage>> loudness_rider(int channels, int rate, const RidingOptions& options) {
+Result<std::unique_ptr<Rider>> loudness_rider(int channels, int rate, const RidingOptions& options) {
   CONTINUO_TRY(Meter meter, make_meter(channels, rate, EBUR128_MODE_M));
-  CONTINUO_TRY(Meter reference, make_meter(channels, rate, EBUR128_MODE_I));
-  return std::make_unique<LoudnessRider>(std::move(meter), std::move(reference), channels, rate, options);
+  return std::make_unique<LoudnessRider>(std::move(meter), channels, rate, options);
 }
 
 }  // namespace continuo::audio

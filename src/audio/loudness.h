@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "audio/stage.h"
 #include "audio/wav.h"
@@ -25,7 +26,15 @@ struct RidingOptions {
   double most_up_db = 20.0, most_down_db = 40.0;
   double slew_db_per_second = 2.0;  // the gain never changes faster
   double start_db = 0.0;            // a gain known from before; nothing is known yet when the first samples pass
+  // Of a reference that is found:
+  /// The gain rests for so long: a recording that is continued. The reference is what it had at its end.
+  double rest_seconds = 0.0;
+  /// Seconds at which something else begins, rising: see Rider::listen_anew().
+  std::vector<double> anew;
 };
+
+/// What is meant to sound different turns into it within this time.
+inline constexpr double turning_seconds = 2.0;
 
 /// For a stream, whose loudness as a whole is not known in time: a gain that moves slowly to where the last seconds would have
 /// the target. It adds no delay: ten times a second it listens, and the gain is on its way there during the next tenth. It stays
@@ -36,6 +45,13 @@ RidingOptions ride_to(double target_lufs);
 /// For long pieces that drift louder or softer: keeps what the first seconds had, within 6 dB, by at most half a dB a second.
 RidingOptions keep_level();
 
-Result<std::unique_ptr<Stage>> loudness_rider(int channels, int rate, const RidingOptions& options);
+class Rider : public Stage {
+ public:
+  /// Something else begins, such as another prompt, which has a loudness of its own: after turning_seconds a reference is found
+  /// anew; meanwhile the gain rests. Nothing where a target was given.
+  virtual void listen_anew() = 0;
+};
+
+Result<std::unique_ptr<Rider>> loudness_rider(int channels, int rate, const RidingOptions& options);
 
 }  // namespace continuo::audio

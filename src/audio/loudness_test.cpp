@@ -128,5 +128,42 @@ TEST(Keeper, WaitsForTheFirstSound) {
   EXPECT_NEAR(loudness_of(out, 12.0, 20.0), -23.0, 0.1);
 }
 
+TEST(Keeper, LeavesARecordingAloneAndFollowsItsEnd) {
+  std::vector<float> samples;
+  add_tone(samples, 12.0, -40.0);  // the recording: a soft beginning, its last seconds louder
+  add_tone(samples, 8.0, -20.0);
+  const std::vector<float> recording = samples;
+  for (int i = 0; i < 40; ++i) add_tone(samples, 1.0, -20.0 - 0.1 * i);
+  RidingOptions options = keep_level();
+  options.rest_seconds = 20.0;
+  const auto out = ridden(samples, options);
+  EXPECT_TRUE(std::equal(recording.begin(), recording.end(), out.begin()));
+  for (double at = 20.0; at < 55.0; at += 5.0) EXPECT_NEAR(loudness_of(out, at, at + 5.0), -23.0, 0.8) << at;
+}
+
+TEST(Keeper, AnotherPromptKeepsALevelOfItsOwn) {
+  std::vector<float> samples;
+  add_tone(samples, 15.0, -30.0);
+  add_tone(samples, 1.0, -25.0);                                         // on its way
+  for (int i = 0; i < 40; ++i) add_tone(samples, 1.0, -20.0 - 0.1 * i);  // then it drifts
+  RidingOptions options = keep_level();
+  options.anew = {15.0};
+  const auto out = ridden(samples, options);
+  const auto change = samples.begin() + 15 * rate;
+  EXPECT_TRUE(std::equal(samples.begin() + 7 * rate, change, out.begin() + 7 * rate,
+                         [](float in, float kept) { return std::abs(in - kept) <= 0.03F * std::abs(in) + 1e-6F; }));
+  EXPECT_NEAR(loudness_of(out, 17.0, 23.0), -23.3, 0.3);  // not pulled back to the first
+  for (double at = 23.0; at < 55.0; at += 5.0) EXPECT_NEAR(loudness_of(out, at, at + 5.0), -23.3, 0.9) << at;
+  // The same, told while it plays.
+  auto stage = *loudness_rider(1, rate, keep_level());
+  std::vector<float> told;
+  ASSERT_TRUE(stage->push(std::span(samples).first(15 * rate), told));
+  stage->listen_anew();
+  ASSERT_TRUE(stage->push(std::span(samples).subspan(15 * rate), told));
+  EXPECT_NEAR(loudness_of(told, 50.0, 55.0), -23.3, 0.9);
+  // Without it the level of the first seconds would be held.
+  EXPECT_LT(loudness_of(ridden(samples, keep_level()), 35.0, 40.0), -27.0);
+}
+
 }  // namespace
 }  // namespace continuo::audio

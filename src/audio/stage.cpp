@@ -29,9 +29,10 @@ Result<std::vector<float>> Chain::finish() {
   return samples;
 }
 
-Result<std::vector<float>> Chain::run(std::span<const float> interleaved) {
+Result<std::vector<float>> Chain::run(std::span<const float> interleaved, std::size_t expected) {
   const std::size_t piece = static_cast<std::size_t>(channels_) << 14;  // frames that fit a cache
   std::vector<float> whole;
+  whole.reserve(std::max(expected, interleaved.size()));  // growing would take twice the memory
   for (std::size_t at = 0; at < interleaved.size(); at += piece) {
     CONTINUO_TRY(const auto part, push(interleaved.subspan(at, std::min(piece, interleaved.size() - at))));
     whole.insert(whole.end(), part.begin(), part.end());

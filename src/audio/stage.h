@@ -37,8 +37,8 @@ class Chain {
   /// Once, after the last push().
   Result<std::vector<float>> finish();
 
-  /// The whole of a sound.
-  Result<std::vector<float>> run(std::span<const float> interleaved);
+  /// The whole of a sound. expected: samples that will come out, as far as is known.
+  Result<std::vector<float>> run(std::span<const float> interleaved, std::size_t expected = 0);
 
  private:
   int channels_;

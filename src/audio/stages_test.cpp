@@ -59,6 +59,9 @@ struct Kind {
 std::vector<Kind> every_stage() {
   RidingOptions quick = keep_level();
   quick.reference_seconds = 0.5;
+  RidingOptions changing = quick;
+  changing.rest_seconds = 0.3;
+  changing.anew = {0.7};
   return {{"repair", [] { return std::make_unique<Repair>(); }},
           {"stereo to mono", [] { return std::make_unique<ChannelMix>(2, 1); }},
           {"gain", [] { return std::make_unique<Gain>(0.3); }},
@@ -67,6 +70,7 @@ std::vector<Kind> every_stage() {
           {"limiter", [] { return std::make_unique<Limiter>(2, rate, LimiterOptions{}); }},
           {"rider", [] { return std::move(*loudness_rider(2, rate, ride_to(-16.0))); }},
           {"keeper", [quick] { return std::move(*loudness_rider(2, rate, quick)); }},
+          {"keeper of several", [changing] { return std::move(*loudness_rider(2, rate, changing)); }},
           {"up", [] { return std::move(*stream_resampler(2, rate, 11'025)); }},
           {"down", [] { return std::move(*stream_resampler(2, 48'000, 44'100)); }}};
 }

@@ -79,6 +79,7 @@ Option model_option();
 Option models_folder_option();
 Option threads_option();
 Option memory_option();
+Option cache_option();
 Option kv_option();
 
 /// The value of a machine flag: the command line's, else the environment's, else the configuration file's.

@@ -1,5 +1,6 @@
 // continuo generate: text to audio files.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "cli/finish.h"
 #include "cli/generate_plan.h"
 #include "cli/interrupt.h"
+#include "cli/level.h"
 #include "cli/machine.h"
 #include "cli/model.h"
 #include "cli/numbers.h"
@@ -29,10 +31,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Samples of one channel.
 std::size_t length_of(const engine::Clip& clip) { return clip.audio.size() / static_cast<std::size_t>(clip.channels); }
 
-double seconds_of(const engine::Clip& clip) { return static_cast<double>(length_of(clip)) / clip.sample_rate; }
-
 struct Outcome {
   std::vector<engine::Clip> clips;
+  std::vector<std::size_t> lengths;  // of each clip, in samples of one channel; the samples go when they are written
   engine::Timing timing;
   double load_seconds = 0.0;
   double work_seconds = 0.0;
@@ -42,9 +43,10 @@ struct Outcome {
   int threads = 0;
   std::string isa;
 
+  double seconds_of(std::size_t i) const { return static_cast<double>(lengths[i]) / clips[i].sample_rate; }
   double audio_seconds() const {
     double sum = 0.0;
-    for (const auto& clip : clips) sum += seconds_of(clip);
+    for (std::size_t i = 0; i < clips.size(); ++i) sum += seconds_of(i);
     return sum;
   }
   double made_seconds() const { return audio_seconds() + cut_seconds - given_seconds; }
@@ -68,12 +70,37 @@ Result<int> most_tokens(const std::vector<engine::Request>& requests, const weig
   return static_cast<int>(most);
 }
 
-Status check_plan_against(const std::vector<engine::Request>& requests, const OpenedModel& model,
-                          const engine::EngineOptions& options, bool continued) {
+/// What the program keeps beside the engine: the sound of all clips, what finishing one of them takes, a recording.
+std::int64_t beside_bytes(const GeneratePlan& plan, const std::vector<engine::Request>& requests,
+                          const weights::ModelConfig& config) {
+  constexpr auto sample = static_cast<std::int64_t>(sizeof(float));
+  const int channels = config.decoder.audio_channels;
+  const std::int64_t frames =
+      std::int64_t{engine::frame_count(engine::request_seconds(requests.front()), config)} * config.codec.hop();
+  std::int64_t bytes = frames * channels * sample * static_cast<std::int64_t>(requests.size());
+  if (!plan.finish.as_it_is) {
+    // From one copy to the next; a loop is looked for in one, and limited in a longer one.
+    const std::int64_t copies = plan.finish.options.loop ? 4 : 2;
+    bytes += copies * sample * audio::finished_frames(frames, config.codec.sample_rate, plan.finish.options) *
+             plan.finish.options.channels.value_or(channels);
+  }
+  if (!plan.continued.empty()) {  // as it was read, and for the codec
+    const double seconds = std::min(plan.last.value_or(plan.first_seconds()), plan.first_seconds());
+    bytes += 3 * sample * channels * std::llround(seconds * config.codec.sample_rate);
+  }
+  return bytes;
+}
+
+/// Tells the engine what it may not have of a budget.
+Status check_plan_against(const GeneratePlan& plan, const std::vector<engine::Request>& requests, const OpenedModel& model,
+                          engine::EngineOptions& options) {
   const weights::ModelConfig& config = model.config();
-  for (const engine::Request& request : requests) CONTINUO_CHECK(engine::validate(request, config));
   const engine::Request& first = requests.front();
+  const std::int64_t loaded = engine::resident_weight_bytes(*model.source, false);
+  const std::int64_t encoder = plan.continued.empty() ? 0 : engine::resident_weight_bytes(*model.source, true) - loaded;
   engine::MemoryAsk ask;
+  ask.beside = beside_bytes(plan, requests, config);
+  options.set_aside = ask.beside + encoder;
   ask.clips = static_cast<int>(requests.size());
   ask.seconds = first.seconds;
   ask.guided = first.guidance != 1.0F;
@@ -81,7 +108,7 @@ Status check_plan_against(const std::vector<engine::Request>& requests, const Op
   if (config.is_melody()) {
     CONTINUO_TRY(ask.text_tokens, most_tokens(requests, config));
   }
-  engine::MemoryNeed need = engine::memory_need(config, engine::resident_weight_bytes(*model.source, continued), ask);
+  engine::MemoryNeed need = engine::memory_need(config, loaded + encoder, ask);
   // Under a budget clips wait for each other: one has to fit.
   if (options.memory > 0) need.keys_values /= ask.clips;
   return check_memory(need, options.memory);
@@ -94,6 +121,17 @@ Status encode_prompt(engine::Engine& engine, const AudioPrompt& prompt, std::vec
     request.prompt_frames = prompt.frames;
   }
   return {};
+}
+
+/// A stream is the model's own sound, but for its level.
+Result<std::optional<audio::Chain>> stream_finish(const FinishPlan& plan, const engine::Request& request,
+                                                  const weights::ModelConfig& config) {
+  if (!plan.options.keep_level) return std::nullopt;
+  audio::FinishOptions options;
+  options.ceiling_db = 0.0;
+  keep_level_of(request, plan.options.level_rest, options);
+  const std::int64_t frames = std::int64_t{engine::frame_count(engine::request_seconds(request), config)} * config.codec.hop();
+  return audio::finishing_chain(options, config.decoder.audio_channels, config.codec.sample_rate, frames);
 }
 
 Result<Outcome> work(const GeneratePlan& plan, OpenedModel model, const engine::EngineOptions& options,
@@ -113,13 +151,15 @@ Result<Outcome> work(const GeneratePlan& plan, OpenedModel model, const engine::
   }
   if (plan.stream) {
     const AudioPrompt* recording = prompt && !plan.codec_prompt ? &*prompt : nullptr;
-    auto streamed = stream_clip(*engine, requests.front(), recording, *plan.stream, display);
+    CONTINUO_TRY(auto finish, stream_finish(plan.finish, requests.front(), engine->config()));
+    auto streamed = stream_clip(*engine, requests.front(), recording, *plan.stream, std::move(finish), display);
     display.clear();
     CONTINUO_TRY(Streamed made, std::move(streamed));
     outcome.work_seconds = seconds_since(start);
     outcome.timing = made.timing;
     outcome.first_sound_seconds = made.first_sound_seconds;
     outcome.clips.push_back(std::move(made.clip));
+    outcome.lengths.push_back(length_of(outcome.clips.front()));
     return outcome;
   }
   auto clips = engine->generate(
@@ -130,6 +170,7 @@ Result<Outcome> work(const GeneratePlan& plan, OpenedModel model, const engine::
   // The engine leaves the frames of a relay with crossfades open.
   for (std::size_t i = 0; i < requests.size(); ++i)
     outcome.clips[i].frames = engine::frame_count(engine::request_seconds(requests[i]), engine->config());
+  for (const engine::Clip& clip : outcome.clips) outcome.lengths.push_back(length_of(clip));
   outcome.work_seconds = seconds_since(start);
   outcome.timing = engine->last_timing();
   return outcome;
@@ -156,9 +197,11 @@ Status write_files(const GeneratePlan& plan, Outcome& outcome) {
   if (interrupted()) return cancelled();
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     engine::Clip& clip = outcome.clips[i];
-    const double made = seconds_of(clip);
+    const double made = outcome.seconds_of(i);
     CONTINUO_CHECK(finish_and_write(plan.finish, plan.outputs[i], clip));
-    outcome.cut_seconds += made - seconds_of(clip);
+    outcome.lengths[i] = length_of(clip);
+    outcome.cut_seconds += made - outcome.seconds_of(i);
+    clip.audio = {};
   }
   if (!plan.codes_output.empty()) return write_codes(plan.codes_output, outcome.clips, plan.batch);
   return {};
@@ -178,9 +221,9 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
                      {"seed", requests[i].seed},
                      {"take", requests[i].take},
                      {"frames", clip.frames},
-                     {"samples", length_of(clip)},
+                     {"samples", outcome.lengths[i]},
                      {"channels", clip.channels},
-                     {"seconds", seconds_of(clip)},
+                     {"seconds", outcome.seconds_of(i)},
                      {"sample_rate", clip.sample_rate}});
   }
   const nlohmann::ordered_json codes =
@@ -205,6 +248,7 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
       {"melody", melody},
       {"relay", relay},
       {"stream", stream},
+      {"level", plan.finish.options.keep_level ? "steady" : "free"},
       {"codes_path", codes},
       {"audio_seconds", outcome.audio_seconds()},
       {"speed", outcome.speed()},
@@ -224,10 +268,9 @@ void print_json(const GeneratePlan& plan, const Outcome& outcome, const std::str
 void print_text(const GeneratePlan& plan, const Outcome& outcome, const std::vector<engine::Request>& requests) {
   std::FILE* const out = results_of(plan);
   for (std::size_t i = 0; i < outcome.clips.size(); ++i) {
-    const engine::Clip& clip = outcome.clips[i];
     const std::string take = plan.takes > 1 ? fmt::format("  take {}", requests[i].take) : "";
     const std::string name = plan.outputs.empty() ? "standard output" : plan.outputs[i];
-    std::fprintf(out, "%s  %.2f s  seed %llu%s\n", name.c_str(), seconds_of(clip),
+    std::fprintf(out, "%s  %.2f s  seed %llu%s\n", name.c_str(), outcome.seconds_of(i),
                  static_cast<unsigned long long>(requests[i].seed), take.c_str());
   }
   if (!plan.codes_output.empty()) std::fprintf(out, "%s  codes\n", plan.codes_output.c_str());
@@ -240,15 +283,17 @@ void print_text(const GeneratePlan& plan, const Outcome& outcome, const std::vec
 
 Status run(const Arguments& arguments, const Context& context) {
   CONTINUO_TRY(GeneratePlan plan, plan_from(arguments));
-  CONTINUO_TRY(const engine::EngineOptions options, engine_options(arguments, context));
+  CONTINUO_TRY(engine::EngineOptions options, engine_options(arguments, context));
   for (const std::string& output : plan.outputs) CONTINUO_CHECK(check_writable(output));
   if (!plan.codes_output.empty()) CONTINUO_CHECK(check_writable(plan.codes_output));
   CONTINUO_TRY(OpenedModel model, open_requested_model(arguments, context));
   const weights::ModelConfig config = model.config();
   const std::string model_path = model.path;
   auto requests = requests_of(plan, config);
-  CONTINUO_CHECK(check_plan_against(requests, model, options, !plan.continued.empty()));
+  for (const engine::Request& request : requests) CONTINUO_CHECK(engine::validate(request, config));
   CONTINUO_CHECK(settle(plan.finish, config.codec.sample_rate, config.decoder.audio_channels));
+  if (plan.steady.value_or(needs_windows(requests.front(), config))) plan.finish.as_it_is = false;
+  CONTINUO_CHECK(check_plan_against(plan, requests, model, options));
   std::optional<AudioPrompt> prompt;
   if (!plan.continued.empty()) {
     auto recording = read_audio_prompt(plan.continued, plan.last, plan.first_seconds(), config);
@@ -260,6 +305,8 @@ Status run(const Arguments& arguments, const Context& context) {
     }
     CONTINUO_TRY(prompt, std::move(recording));
   }
+  if (plan.steady.value_or(needs_windows(requests.front(), config)))
+    keep_level_of(requests.front(), prompt ? prompt->seconds : 0.0, plan.finish.options);
   if (!plan.melody.empty()) {
     CONTINUO_TRY(const std::vector<int> melody, read_melody(plan.melody, config));
     for (engine::Request& request : requests) request.melody = melody;
@@ -303,6 +350,7 @@ Command generate_command() {
       {"--codec-prompt", "", "write the recording as the codec reconstructs it, not with its own samples"},
       {"--melody", "FILE",
        "a recording whose melody to follow, for melody models; best one without drums and bass: they are not taken out"},
+      level_option(),
       {"--bits", "16|24|32f", "sample format of a wav or flac file (default 16)"},
       {"--stream", "", "write the clip to standard output while it is made; a file only with -o"},
       {"--stream-format", "FORMAT", "s16le, s24le, f32le: samples alone; wav: with a header, for players (default s16le)"},
@@ -312,6 +360,7 @@ Command generate_command() {
       kv_option(),
       models_folder_option(),
       memory_option(),
+      cache_option(),
       {"--beams", "N", "beams of --strategy beam",
        "beam search (--beams) is not in this version; use --strategy sample or greedy"},
   };

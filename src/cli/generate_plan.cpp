@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "cli/level.h"
 #include "cli/numbers.h"
 #include "cli/outputs.h"
 #include "cli/prompts.h"
@@ -188,6 +189,7 @@ Result<GeneratePlan> plan_from(const Arguments& arguments) {
   CONTINUO_CHECK(read_stream_arguments(arguments, *format, plan));
   CONTINUO_CHECK(read_recordings(arguments, plan));
   CONTINUO_CHECK(name_outputs(arguments, plan));
+  CONTINUO_TRY(plan.steady, read_level(arguments));
   CONTINUO_TRY(plan.finish, finish_plan(arguments, plan.outputs.empty() ? "" : plan.outputs.front(), *format));
   return plan;
 }

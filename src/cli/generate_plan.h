@@ -27,6 +27,7 @@ struct GeneratePlan {
   std::optional<int> top_k;
   std::optional<float> top_p;
   std::optional<float> guidance;
+  std::optional<bool> steady;        // --level; absent: by the length
   FinishPlan finish;                 // what happens to the clips, and their format
   std::vector<std::string> outputs;  // one for each clip, prompt by prompt, take by take within a prompt; none for a mere stream
   std::string codes_output;          // empty: not wanted

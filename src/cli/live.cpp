@@ -9,7 +9,10 @@
 #include <limits>
 #include <random>
 
+#include "audio/limiter.h"
+#include "audio/loudness.h"
 #include "cli/interrupt.h"
+#include "cli/level.h"
 #include "cli/live_input.h"
 #include "cli/model.h"
 #include "cli/numbers.h"
@@ -32,6 +35,32 @@ struct LivePlan {
   bool to_stdout = false;
   StreamFormat format;
   std::string device;
+  std::optional<bool> steady;  // absent: if it plays for longer than a window
+};
+
+/// What is done to the sound on its way out: nothing, or its level is kept.
+class LiveFinish {
+ public:
+  Status keep_level(int channels, int rate) {
+    CONTINUO_TRY(auto keeper, audio::loudness_rider(channels, rate, audio::keep_level()));
+    keeper_ = keeper.get();
+    chain_.emplace(channels);
+    chain_->add(std::move(keeper));
+    chain_->add(std::make_unique<audio::Limiter>(channels, rate, audio::LimiterOptions{.ceiling_db = 0.0}));
+    return {};
+  }
+  Result<std::vector<float>> push(std::vector<float> samples) {
+    if (!chain_) return samples;
+    return chain_->push(samples);
+  }
+  /// Another prompt is meant to sound different.
+  void prompt_changed() {
+    if (keeper_ != nullptr) keeper_->listen_anew();
+  }
+
+ private:
+  std::optional<audio::Chain> chain_;
+  audio::Rider* keeper_ = nullptr;  // in the chain
 };
 
 /// 32 bits, so that a person can type it again.
@@ -75,6 +104,7 @@ Result<LivePlan> plan_from(const Arguments& arguments) {
   if (!plan.to_stdout && arguments.has("stream-format"))
     return fail(ErrorCode::invalid_argument, "--stream-format is for --stdout");
   CONTINUO_TRY(plan.format, parse_stream_format(arguments.value_or("stream-format", "s16le"), audio::SampleFormat::pcm16));
+  CONTINUO_TRY(plan.steady, read_level(arguments));
   if (plan.to_stdout) CONTINUO_CHECK(check_stream_output());
   for (const std::string& prompt : arguments.positionals()) CONTINUO_CHECK(check_prompt(prompt));
   return plan;
@@ -98,9 +128,10 @@ void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); 
 /// The piece while it plays.
 class Session {
  public:
-  Session(engine::Engine& engine, Sink& sink, std::optional<std::int64_t> frames)
+  Session(engine::Engine& engine, Sink& sink, LiveFinish finish, std::optional<std::int64_t> frames)
       : engine_(engine),
         sink_(sink),
+        finish_(std::move(finish)),
         channels_(engine.config().decoder.audio_channels),
         left_(frames.value_or(std::numeric_limits<std::int64_t>::max())) {}
 
@@ -131,6 +162,7 @@ class Session {
     const auto* change = std::get_if<engine::Change>(&*line);
     if (change == nullptr) return;
     if (const Status status = job_->change(*change); !status) return say(status.error().message);
+    if (change->prompt) finish_.prompt_changed();
     if (change->prompt) say("now: " + named(*change->prompt));
     if (change->guidance) say(fmt::format("now: guidance {:g}", *change->guidance));
     if (change->temperature) say(fmt::format("now: temperature {:g}", *change->temperature));
@@ -142,7 +174,7 @@ class Session {
     if (const auto* started = std::get_if<engine::Started>(&*event)) tell_speed(*started);
     if (auto* failed = std::get_if<engine::Failed>(&*event)) return forward_error(std::move(failed->error));
     if (auto* audio = std::get_if<engine::Audio>(&*event)) {
-      samples_ = std::move(audio->samples);
+      CONTINUO_TRY(samples_, finish_.push(std::move(audio->samples)));
       at_ = 0;
     }
     return {};
@@ -176,6 +208,7 @@ class Session {
 
   engine::Engine& engine_;
   Sink& sink_;
+  LiveFinish finish_;
   std::shared_ptr<engine::Job> job_;
   LineReader keyboard_;
   std::vector<float> samples_;
@@ -218,7 +251,11 @@ Status run(const Arguments& arguments, const Context& context) {
   const std::string where =
       plan.to_stdout ? describe(plan.format, config.decoder.audio_channels, config.codec.sample_rate) : "device " + plan.device;
   say(fmt::format("playing {}, seed {} ({}); type a new prompt, or /help", named(request.prompt), seed, where));
-  Session session(*engine, *sink, frames);
+  LiveFinish finish;
+  if (plan.steady.value_or(!plan.seconds || *plan.seconds > window)) {
+    CONTINUO_CHECK(finish.keep_level(config.decoder.audio_channels, config.codec.sample_rate));
+  }
+  Session session(*engine, *sink, std::move(finish), frames);
   const Status status = session.play(request);
   if (!status && sink->listener_left()) {  // closing the player is one way to stop
     say(fmt::format("the listener has left after {:.1f} s", session.seconds()));
@@ -246,10 +283,12 @@ Command live_command() {
       {"--top-k", "K", "choose among the K likeliest; 0 among all (default: the model's, usually 250)"},
       {"--top-p", "P", "choose among the likeliest that make up probability P, instead of top-k (default: the model's)"},
       {"--guidance", "G", "how closely to follow the prompt (default: the model's, usually 3)"},
+      level_option(),
       threads_option(),
       kv_option(),
       models_folder_option(),
       memory_option(),
+      cache_option(),
   };
   command.run = run;
   return command;

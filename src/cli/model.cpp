@@ -28,6 +28,11 @@ Option threads_option() { return {"--threads", "N", "threads that compute (defau
 
 Option memory_option() { return {"--memory", "SIZE", "most memory to use, such as 650M or 4G (default: what is free)"}; }
 
+// Off unless a person names a folder: its files hold prompts as they were typed, which nobody should find on a disk unasked.
+Option cache_option() {
+  return {"--cache", "DIR", "folder that keeps what the text encoder made of each prompt, and the prompt (default: none)"};
+}
+
 Option kv_option() { return {"--kv", "int8|f16|f32", "type of the keys and values in memory (default int8)"}; }
 
 std::optional<Setting> machine_setting(const Arguments& arguments, const Context& context, std::string_view name) {
@@ -81,6 +86,13 @@ Result<engine::EngineOptions> engine_options(const Arguments& arguments, const C
   if (const auto threads = machine_setting(arguments, context, "threads")) {
     CONTINUO_TRY(const auto count, parse_integer(threads->value, threads->origin, 1, max_threads));
     options.threads = static_cast<int>(count);
+  }
+  if (auto cache = machine_setting(arguments, context, "cache")) {
+    if (cache->value.starts_with('~')) {
+      return fail(ErrorCode::invalid_argument, "{}: only a shell knows what ~ stands for; write the folder's name in full",
+                  cache->origin);
+    }
+    options.cache_folder = std::move(cache->value);
   }
   if (const auto kv = machine_setting(arguments, context, "kv")) {
     if (kv->value != "f32" && kv->value != "f16" && kv->value != "int8") {

@@ -31,7 +31,7 @@ Result<std::string> find_requested_model(const Arguments& arguments, const Conte
 /// Maps and validates the model of -m; quick, nothing is computed.
 Result<OpenedModel> open_requested_model(const Arguments& arguments, const Context& context);
 
-/// --threads, --memory and --kv with their twins.
+/// --threads, --memory, --cache and --kv with their twins.
 Result<engine::EngineOptions> engine_options(const Arguments& arguments, const Context& context);
 
 /// A note on standard error when the weights' licence forbids commercial use.

@@ -42,7 +42,8 @@ Status run(const Arguments& arguments, const Context& context) {
   CONTINUO_TRY(engine::EngineOptions engine, engine_options(arguments, context));
   CONTINUO_TRY(const std::vector<server::ModelFile> models, models_of(arguments, context));
   options.version = version();
-  engine.cache_folder = (std::filesystem::path(options.data_folder) / "conditioning").string();
+  // The takes there say their prompts too, so a cache beside them tells nobody anything new.
+  if (engine.cache_folder.empty()) engine.cache_folder = (std::filesystem::path(options.data_folder) / "conditioning").string();
   return server::serve(options, models, engine);
 }
 
@@ -56,6 +57,7 @@ Command serve_command() {
       threads_option(),
       memory_option(),
       kv_option(),
+      cache_option(),
   };
   for (const ServeOption& option : serve_options())
     command.options.push_back({fmt::format("--{}", option.name), std::string(option.value), std::string(option.help)});

@@ -18,7 +18,7 @@ constexpr std::size_t max_config_bytes = 16'384;  // toml++ recurses once for ea
 /// Every setting and its kind.
 std::map<std::string, SettingKind, std::less<>> known_settings() {
   std::map<std::string, SettingKind, std::less<>> known;
-  for (const char* name : {"threads", "memory", "models", "kv"}) known[name] = SettingKind::text;
+  for (const char* name : {"threads", "memory", "models", "kv", "cache"}) known[name] = SettingKind::text;
   for (const ServeOption& option : serve_options()) {
     std::string name(option.name);
     std::replace(name.begin(), name.end(), '-', '_');

@@ -30,7 +30,7 @@ class Settings {
   /// Reads the environment and the configuration file; a file that does not exist sets nothing.
   static Result<Settings> load(const Environment& environment);
 
-  /// name: threads, memory, models, kv, and the options of the server (cli/serve_options.h) with '_' for '-'.
+  /// name: threads, memory, models, kv, cache, and the options of the server (cli/serve_options.h) with '_' for '-'.
   std::optional<Setting> find(std::string_view name) const;
 
  private:

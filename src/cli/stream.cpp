@@ -17,10 +17,55 @@ tl::unexpected<Error> stopped(std::int64_t frames, int sample_rate) {
   return fail(ErrorCode::cancelled, "interrupted after {:.1f} s of sound", static_cast<double>(frames) / sample_rate);
 }
 
+/// What is ready to be written.
+class Outgoing {
+ public:
+  Outgoing(std::optional<audio::Chain> chain, int channels) : chain_(std::move(chain)), channels_(channels) {}
+
+  /// The clip's first samples, those that came before included.
+  Status add(std::span<const float> clip) {
+    const auto more = clip.subspan(heard_);
+    heard_ = clip.size();
+    if (!chain_) return append(more);
+    CONTINUO_TRY(const std::vector<float> finished, chain_->push(more));
+    return append(finished);
+  }
+  /// The clip is complete.
+  Status end() {
+    if (ended_ || !chain_) return {};
+    ended_ = true;
+    CONTINUO_TRY(const std::vector<float> finished, chain_->finish());
+    return append(finished);
+  }
+  bool empty() const { return at_ == samples_.size(); }
+  std::int64_t frames_written() const { return written_; }
+  Status write(StreamOutput& output) {
+    CONTINUO_TRY(const std::int64_t taken, output.write(std::span(samples_).subspan(at_), patience));
+    at_ += static_cast<std::size_t>(taken * channels_);
+    written_ += taken;
+    return {};
+  }
+
+ private:
+  Status append(std::span<const float> more) {
+    samples_.erase(samples_.begin(), samples_.begin() + static_cast<std::ptrdiff_t>(at_));
+    at_ = 0;
+    samples_.insert(samples_.end(), more.begin(), more.end());
+    return {};
+  }
+
+  std::optional<audio::Chain> chain_;
+  int channels_;
+  std::vector<float> samples_;
+  std::size_t at_ = 0, heard_ = 0;
+  std::int64_t written_ = 0;
+  bool ended_ = false;
+};
+
 }  // namespace
 
 Result<Streamed> stream_clip(engine::Engine& engine, const engine::Request& request, const AudioPrompt* recording,
-                             const StreamFormat& format, ProgressDisplay& display) {
+                             const StreamFormat& format, std::optional<audio::Chain> finish, ProgressDisplay& display) {
   const weights::ModelConfig& config = engine.config();
   Streamed result;
   engine::Clip& clip = result.clip;
@@ -42,14 +87,12 @@ Result<Streamed> stream_clip(engine::Engine& engine, const engine::Request& requ
   streamed.buffer_seconds = buffer_seconds;
   CONTINUO_TRY(const auto job, engine.submit(streamed));
   engine::Progress progress{engine::Stage::text, 0.0, engine::request_seconds(request)};
-  std::size_t written = 0;
+  Outgoing outgoing(std::move(finish), clip.channels);
   bool finished = false;
-  while (!finished || written < clip.audio.size()) {
-    const auto frames_written = static_cast<std::int64_t>(written) / clip.channels;
-    if (interrupted()) return stopped(frames_written, clip.sample_rate);
+  while (!finished || !outgoing.empty()) {
+    if (interrupted()) return stopped(outgoing.frames_written(), clip.sample_rate);
     // What is at hand goes out first: with a slow reader sound waits in the job, which then pauses.
-    const bool at_hand = spliced && written < clip.audio.size();
-    if (!finished && !at_hand) {
+    if (!finished && outgoing.empty()) {
       auto event = job->wait(patience);
       if (event && std::holds_alternative<engine::Started>(*event)) progress.stage = engine::Stage::decoder;
       if (event) {
@@ -71,12 +114,15 @@ Result<Streamed> stream_clip(engine::Engine& engine, const engine::Request& requ
                     static_cast<std::size_t>(audio::splice_seconds * clip.sample_rate));
       spliced = true;
     }
-    if (!spliced || written == clip.audio.size()) continue;
-    CONTINUO_TRY(const std::int64_t taken, output.write(std::span(clip.audio).subspan(written), patience));
-    if (written == 0 && taken > 0) {
+    if (!spliced) continue;
+    if (outgoing.empty()) CONTINUO_CHECK(outgoing.add(clip.audio));
+    if (finished) CONTINUO_CHECK(outgoing.end());
+    if (outgoing.empty()) continue;
+    const bool first = outgoing.frames_written() == 0;
+    CONTINUO_CHECK(outgoing.write(output));
+    if (first && outgoing.frames_written() > 0) {
       result.first_sound_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-    written += static_cast<std::size_t>(taken * clip.channels);
   }
   CONTINUO_CHECK(output.finish());
   return result;

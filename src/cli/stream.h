@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "audio/stage.h"
 #include "cli/audio_input.h"
 #include "cli/progress.h"
 #include "cli/stream_output.h"
@@ -17,8 +18,9 @@ struct Streamed {
 };
 
 /// Makes the clip and writes it as it comes; a slow reader pauses the making. recording: what the clip continues and begins with,
-/// in its own samples. Errors: a reader that leaves, Ctrl-C (cancelled).
+/// in its own samples. finish: what is done to the sound on its way out, if anything; the clip is as the model made it. Errors: a
+/// reader that leaves, Ctrl-C (cancelled).
 Result<Streamed> stream_clip(engine::Engine& engine, const engine::Request& request, const AudioPrompt* recording,
-                             const StreamFormat& format, ProgressDisplay& display);
+                             const StreamFormat& format, std::optional<audio::Chain> finish, ProgressDisplay& display);
 
 }  // namespace continuo::cli

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/stream_layers.h"
+
 namespace continuo::codec {
 
 using compute::Tensor;
@@ -91,8 +93,10 @@ Result<std::vector<std::int64_t>> CodecEncoder::encode(std::span<const float> sa
   if (frames == 0) return std::vector<std::int64_t>{};
   const int window = window_frames > 0 ? window_frames : usual_window;
   const auto channels = static_cast<std::size_t>(stages_.empty() ? in_.out : stages_.back().down.out);
-  std::vector<float> before_lstm(static_cast<std::size_t>(frames) * channels);
-  std::vector<float> part;
+  // What hears from the beginning on goes on as a stream, so memory does not grow with the recording.
+  LstmStream lstm(ex, lstm_);
+  ConvStream out_stream(ex, config_, out_);
+  std::vector<float> latent, part;
   for (int begin = 0; begin < frames; begin += window) {
     if (progress && !progress(static_cast<double>(begin) / frames)) return fail(ErrorCode::cancelled, "cancelled");
     const int end = std::min(frames, begin + window);
@@ -103,16 +107,16 @@ Result<std::vector<std::int64_t>> CodecEncoder::encode(std::span<const float> sa
     const Tensor out = downsample(ex.write(samples.subspan(first, last - first), static_cast<std::int64_t>(last - first)));
     part.resize(static_cast<std::size_t>(out.rows * out.columns));
     ex.read(out, part);
-    std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(begin - from) * channels),
-                static_cast<std::size_t>(end - begin) * channels,
-                before_lstm.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(begin) * channels));
+    const auto own = std::span(part).subspan(static_cast<std::size_t>(begin - from) * channels,
+                                             static_cast<std::size_t>(end - begin) * channels);
+    ex.begin_pass();
+    const Tensor x =
+        out_stream.push(lstm.push(ex.write(own, end - begin)), end == frames, {Activation::elu, Activation::none, nullptr});
+    const std::size_t have = latent.size();
+    latent.resize(have + static_cast<std::size_t>(x.rows * x.columns));
+    if (x.rows > 0) ex.read(x, std::span(latent).subspan(have));
   }
-  ex.begin_pass();
-  const Tensor x = lstm_with_skip(ex, lstm_, ex.write(before_lstm, frames));
-  const Tensor latent = ex.conv(out_, x, padding_for(out_, config_, x.rows), {Activation::elu, Activation::none, nullptr});
-  std::vector<float> values(static_cast<std::size_t>(latent.rows * latent.columns));
-  ex.read(latent, values);
-  return quantise(values, static_cast<std::size_t>(frames));
+  return quantise(latent, static_cast<std::size_t>(frames));
 }
 
 }  // namespace continuo::codec

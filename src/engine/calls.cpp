@@ -18,6 +18,7 @@ Result<std::vector<float>> LocalEngine::encode_text(std::span<const int> ids) {
 
 Result<std::vector<float>> LocalEngine::fingerprint(const std::string& prompt) {
   CONTINUO_TRY(const std::vector<int> ids, tokenize(prompt));
+  CONTINUO_CHECK(check_text(static_cast<int>(ids.size())));
   std::vector<float> values;
   on_thread([&] { values = *conditioner_->hear(prompt, ids).fingerprint; });
   return values;
@@ -47,6 +48,7 @@ Result<std::vector<std::int64_t>> LocalEngine::encode_channels(std::span<const f
   std::vector<std::vector<std::int64_t>> of_channel;
   for (std::size_t channel = 0; channel < channels; ++channel) {
     std::vector<float> samples;
+    samples.reserve(audio.size() / channels + 1);
     for (std::size_t i = channel; i < audio.size(); i += channels) samples.push_back(audio[i]);
     CONTINUO_TRY(std::vector<std::int64_t> codes, encoder_->encode(samples));
     of_channel.push_back(std::move(codes));

@@ -165,7 +165,8 @@ class Job {
   virtual JobState state() const = 0;
   /// Ends the job within a step, whatever it is doing. Twice, or too late, does nothing.
   virtual void cancel() = 0;
-  /// Errors: the job has ended, the prompt is not text, a number is out of range, the model cannot change.
+  /// Errors: the job has ended, the prompt is not text, a number is out of range, the model cannot change; a guidance other than
+  /// 1 for a piece that was begun without (a guidance of 1, or no prompt, unless it is endless).
   virtual Status change(const Change& change) = 0;
 };
 
@@ -174,6 +175,7 @@ struct EngineOptions {
   std::string kv = "int8";     // int8 | f16 | f32
   std::string isa = "";        // empty: the best the machine has (CONTINUO_ISA forces one)
   std::int64_t memory = 0;     // the process's budget in bytes; 0: what is free, within reason
+  std::int64_t set_aside = 0;  // of the budget, for what the program keeps beside the engine: sound, recordings
   int max_rows = 32;           // of a step
   std::string cache_folder{};  // for conditioning that survives restarts; empty: none
   std::int64_t cache_folder_bytes = std::int64_t{256} << 20;

@@ -106,6 +106,28 @@ TEST(Hostile, AFloodOfChangesIsHeardAsTheLastOfThem) {
   }
 }
 
+TEST(Hostile, OneRowHasNothingToGuide) {
+  const auto engine = golden_engine("tiny-a", 2);
+  for (const bool prompted : {true, false}) {
+    Request request = sampled(prompted ? "piano" : "", 1.0);
+    request.guidance = prompted ? 1.0F : 3.0F;
+    request.buffer_seconds = 0.1;
+    request.chunk_seconds = 0.04;
+    const auto job = submitted(*engine, request);
+    const Status refused = job->change({.prompt = {}, .guidance = 3.0F, .temperature = {}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(ErrorCode::unsupported, refused.error().code);
+    EXPECT_NE(std::string::npos, refused.error().message.find("begun without guidance")) << refused.error().message;
+    // No part of a refused change is heard, and 1 is what it has.
+    EXPECT_FALSE(job->change({.prompt = "drums", .guidance = 2.0F, .temperature = 0.5F}));
+    EXPECT_TRUE(job->change({.prompt = {}, .guidance = 1.0F, .temperature = {}}));
+    EXPECT_EQ(told_by(*engine, request).codes, all_of(*job).codes);
+  }
+  Request endless = sampled("", 1.0);
+  endless.endless = true;
+  EXPECT_TRUE(submitted(*engine, endless)->change({.prompt = {}, .guidance = 3.0F, .temperature = {}}));
+}
+
 TEST(Hostile, LaterSegmentsAreHeardAfterAChange) {
   for (const Join join : {Join::continued, Join::crossfaded}) {
     const auto engine = golden_engine("tiny-a", 2);

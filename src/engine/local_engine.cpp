@@ -10,6 +10,7 @@
 #include <future>
 
 #include "base/memory.h"
+#include "engine/codec_turns.h"
 #include "engine/memory_need.h"
 
 namespace continuo::engine {
@@ -18,17 +19,10 @@ namespace {
 
 constexpr int alone_slice = 64;                   // steps of an audio prompt a pass takes: enough to fill the kernels' tiles
 constexpr int shared_slice = 8;                   // the same beside other pieces, which must not stutter
-constexpr int shared_frames = 8;                  // frames the codec decodes in a turn beside other pieces
 constexpr double default_realtime_buffer = 10.0;  // seconds
+constexpr std::int64_t text_share = 24;   // one part in so many of a budget is what reading a prompt may take: hundreds of tokens
+constexpr std::int64_t cache_share = 16;  // and what prompts that were read may keep
 constexpr std::int64_t working_bytes = std::int64_t{16} << 20;  // buffers, what comes and goes
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-  Clock::time_point start_ = Clock::now();
-};
 
 /// What a reader holds. It keeps the engine's share alive, and ends the job when it goes. It may outlive the engine.
 class Handle final : public Job {
@@ -85,6 +79,7 @@ Status LocalEngine::load() {
   CONTINUO_TRY(text_, text::T5Encoder::load(*source_, *executor_));
   CONTINUO_TRY(decoder_, music::MusicDecoder::load(*source_, *executor_));
   CONTINUO_TRY(codec_, codec::CodecDecoder::load(*source_, *executor_));
+  if (options_.memory > 0) options_.cache_bytes = std::min(options_.cache_bytes, options_.memory / cache_share);
   Conditioner::Options conditioning{kv_type_, options_.cache_bytes, nullptr};
   if (!options_.cache_folder.empty()) {
     const std::string identity = fmt::format("{} {} {}", conditioning_identity(*source_), options_.kv, executor_->cross_layout());
@@ -99,8 +94,9 @@ Status LocalEngine::load() {
   page_bytes_ = decoder_->kv_page_bytes(kv_type_);
   std::int64_t room = most_default_kv_bytes;
   if (options_.memory > 0) {
-    room = options_.memory - resident_memory().value_or(0) - options_.cache_bytes - working_bytes -
-           pass_bytes(config, std::max(options_.max_rows, alone_slice));
+    text_bytes_ = options_.memory / text_share;  // in the memory of any pass
+    room = options_.memory - options_.set_aside - resident_memory().value_or(0) - options_.cache_bytes - working_bytes -
+           std::max(text_bytes_, pass_bytes(config, std::max(options_.max_rows, alone_slice)));
   } else if (const auto available = available_memory()) {
     room = std::min(room, *available / 2);
   }
@@ -117,6 +113,7 @@ Result<std::shared_ptr<Job>> LocalEngine::submit(const Request& request, std::fu
   auto work = std::make_unique<Work>();
   work->request = request;
   work->parts = parts_of(request, config());
+  std::map<std::string, std::int64_t> heard;  // bytes, by prompt
   bool present = !request.melody.empty();
   int tokens = 1;  // no prompt is one empty row of a prefix, as in transformers
   for (Part& part : work->parts) {
@@ -125,6 +122,8 @@ Result<std::shared_ptr<Job>> LocalEngine::submit(const Request& request, std::fu
       CONTINUO_TRY(prompt.ids, tokenize(prompt.text));
       present = true;
       tokens = std::max(tokens, static_cast<int>(prompt.ids.size()));
+      CONTINUO_CHECK(check_text(static_cast<int>(prompt.ids.size())));
+      heard[prompt.text] = heard_bytes(config(), kv_type_, static_cast<int>(prompt.ids.size()));
     }
   }
   // A live piece may be given a prompt later.
@@ -141,11 +140,15 @@ Result<std::shared_ptr<Job>> LocalEngine::submit(const Request& request, std::fu
     settings.prompt_codes = settings.prompt_frames > 0 ? request.prompt_codes : std::vector<std::int64_t>();
     work->pages = std::max(work->pages, Piece(settings, config(), {}).pages());
   }
+  // Under a budget what is heard of the prompts counts too.
+  std::int64_t of_prompts = 0;
+  for (const auto& [text, bytes] : heard) of_prompts += bytes;
+  if (options_.memory > 0) work->pages += static_cast<int>((of_prompts + page_bytes_ - 1) / page_bytes_);
   if (work->pages > most_pages_) {
     return fail(
         ErrorCode::out_of_memory,
         "this piece needs {} for its keys and values, but only {} of the memory budget are left for them; give more memory, "
-        "ask for a shorter piece, or use smaller keys and values (int8)",
+        "ask for a shorter piece or shorter prompts, or use smaller keys and values (int8)",
         megabytes(work->pages * page_bytes_), megabytes(most_pages_ * page_bytes_));
   }
   std::shared_ptr<Shared> shared;
@@ -154,12 +157,19 @@ Result<std::shared_ptr<Job>> LocalEngine::submit(const Request& request, std::fu
     if (closed_) return fail(ErrorCode::cancelled, "the engine was closed");
     shared = std::make_shared<Shared>(next_id_++, std::move(notify),
                                       [link = link_] { link->with([](LocalEngine& engine) { engine.wake(); }); });
+    shared->rows = work->rows;
     work->shared = shared;
     arrived_.push_back(std::move(work));
     woken_ = true;
   }
   changed_.notify_all();
   return std::make_shared<Handle>(link_, std::move(shared));
+}
+
+Status LocalEngine::check_text(int tokens) const {
+  if (text_bytes_ == 0 || text_pass_bytes(config(), tokens) <= text_bytes_) return {};
+  return fail(ErrorCode::out_of_memory, "this prompt has {} tokens; the memory budget lets prompts of at most {} be read", tokens,
+              text_bytes_ / text_pass_bytes(config(), 1));
 }
 
 Status LocalEngine::change(const std::shared_ptr<Shared>& shared, const Change& change) {
@@ -174,7 +184,17 @@ Status LocalEngine::change(const std::shared_ptr<Shared>& shared, const Change& 
   checked.temperature = change.temperature.value_or(checked.temperature);
   checked.top_k = 0;
   CONTINUO_CHECK(validate(checked, config()));
-  if (!checked.prompt.empty()) CONTINUO_CHECK(tokenize(checked.prompt));
+  if (!checked.prompt.empty()) {
+    CONTINUO_TRY(const std::vector<int> ids, tokenize(checked.prompt));
+    CONTINUO_CHECK(check_text(static_cast<int>(ids.size())));
+  }
+  // One row has nothing to guide it away from. Silence about a number that does nothing would look like a model that does not
+  // hear.
+  if (change.guidance && *change.guidance != 1.0F && shared->rows == 1) {
+    return fail(ErrorCode::unsupported,
+                "this piece was begun without guidance (a guidance of 1, or no prompt) and cannot get it while it is made; begin "
+                "it with a guidance other than 1");
+  }
   {
     // Changes that nobody has heard yet would be heard at the same step, where only the last of each kind counts.
     const std::lock_guard lock(shared->mutex);
@@ -359,20 +379,14 @@ bool LocalEngine::work_once() {
     run_step(picked, slice);
     worked = true;
   }
-  // Sound: what is complete goes through the codec, a little of each in turn.
+  // Sound: what is complete goes through the codec, a little in each turn.
   std::vector<std::pair<JobId, Event>> ended;
-  for (auto& [id, work] : works_) {
-    if (work->piece == nullptr || work->shared->outbox.ended()) continue;
-    const int chunk = std::max(1, frame_count(work->request.chunk_seconds, config()));
-    const int complete = work->piece->complete_frames() - work->pushed;
-    const int at_once = alone ? std::max(chunk, shared_frames) : shared_frames;
+  for (const JobId id : codec_line(alone)) {
+    const auto& work = works_.at(id);
+    worked = true;
     Status status;
-    if (complete > 0 && (complete >= std::min(at_once, chunk) || work->piece->done())) {
-      status = push_codec(*work, at_once);
-      worked = true;
-    }
+    if (work->piece->complete_frames() > work->pushed) status = push_codec(*work, codec_share(*work, alone));
     if (status && work->piece->done() && work->pushed == work->piece->frames()) {
-      worked = true;
       status = finish_part(*work);
       if (status && work->part == work->parts.size()) {
         Finished last;
@@ -524,50 +538,6 @@ bool LocalEngine::run_step(std::span<Work* const> picked, int slice) {
   }
   for (auto& [id, error] : failed) end(id, Failed{std::move(error)});
   return failed.empty();
-}
-
-Status LocalEngine::push_codec(Work& work, int most_frames) {
-  Stopwatch watch;
-  const int count = std::min(most_frames, work.piece->complete_frames() - work.pushed);
-  CONTINUO_TRY(std::vector<float> samples, work.stream->push(work.piece->codes(work.pushed, count), count));
-  work.pushed += count;
-  if (work.request.endless) work.piece->forget_before(work.pushed);
-  const double seconds = watch.seconds();
-  times_.codec(count, seconds);
-  work.timing.codec_seconds += seconds;
-  timing_.codec_seconds += seconds;
-  samples = work.joiner.push(std::move(samples));
-  work.pending.insert(work.pending.end(), samples.begin(), samples.end());
-  send(work, false);
-  return {};
-}
-
-void LocalEngine::send(Work& work, bool all) {
-  const auto channels = static_cast<std::size_t>(config().decoder.audio_channels);
-  const auto chunk =
-      static_cast<std::size_t>(std::max(1, samples_of(frame_count(work.request.chunk_seconds, config())))) * channels;
-  while (!work.pending.empty() && (all || work.pending.size() >= chunk)) {
-    const std::size_t count = std::min(chunk, work.pending.size());
-    Audio audio{{work.pending.begin(), work.pending.begin() + static_cast<std::ptrdiff_t>(count)}, work.sent};
-    work.pending.erase(work.pending.begin(), work.pending.begin() + static_cast<std::ptrdiff_t>(count));
-    work.sent += static_cast<std::int64_t>(count / channels);
-    work.shared->outbox.put(std::move(audio));
-    if (!work.first_sound) work.first_sound = Clock::now();
-  }
-}
-
-Status LocalEngine::finish_part(Work& work) {
-  Stopwatch watch;
-  std::vector<float> samples = work.joiner.push(work.stream->finish());
-  work.timing.codec_seconds += watch.seconds();
-  timing_.codec_seconds += watch.seconds();
-  work.pending.insert(work.pending.end(), samples.begin(), samples.end());
-  ++work.part;
-  send(work, work.part == work.parts.size());
-  if (work.part == work.parts.size()) return {};
-  work.piece->release();
-  work.told_frames = 0;
-  return begin_part(work);
 }
 
 void LocalEngine::judge_realtime(Work& work) {

@@ -50,6 +50,9 @@ class LocalEngine final : public Engine {
   void wake();
 
  private:
+  /// Whether the budget lets a prompt of so many tokens be read.
+  Status check_text(int tokens) const;
+
   // On the engine's thread.
   void loop();
   bool take_in();
@@ -65,6 +68,10 @@ class LocalEngine final : public Engine {
   void apply_changes(Work& work);
   bool ready(const Work& work) const;
   bool run_step(std::span<Work* const> picked, int slice);
+  /// Frames of a piece that go through the codec at once.
+  int codec_share(const Work& work, bool alone) const;
+  /// Whose frames go in this turn.
+  std::vector<JobId> codec_line(bool alone);
   Status push_codec(Work& work, int most_frames);
   void send(Work& work, bool all);
   Status finish_part(Work& work);
@@ -95,7 +102,8 @@ class LocalEngine final : public Engine {
   std::unique_ptr<codec::CodecEncoder> encoder_;
   std::unique_ptr<Conditioner> conditioner_;
   std::unique_ptr<compute::KvPool> pool_;
-  int most_pages_ = 0;  // that the budget allows
+  int most_pages_ = 0;           // that the budget allows
+  std::int64_t text_bytes_ = 0;  // that reading a prompt may take; 0: any
   std::int64_t page_bytes_ = 0;
 
   const std::shared_ptr<Link<LocalEngine>> link_ = std::make_shared<Link<LocalEngine>>(this);

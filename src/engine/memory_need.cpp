@@ -51,6 +51,27 @@ std::int64_t resident_weight_bytes(const weights::TensorSource& source, bool enc
   return bytes;
 }
 
+std::int64_t text_pass_bytes(const weights::ModelConfig& config, int tokens) {
+  const weights::T5Config& text = config.text;
+  const std::int64_t inner = std::int64_t{text.heads} * text.head_width;
+  // A layer: its input, norms and results, queries, keys and values, what attention gives, the wide rows (with their gate); then
+  // the decoder's projection and one layer's keys and values. The states are read once more for the fingerprint.
+  const std::int64_t layer = 6 * std::int64_t{text.width} + 4 * inner + 3 * std::int64_t{text.feed_forward};
+  return tokens * (layer + std::int64_t{text.width} + 3 * std::int64_t{config.decoder.width}) *
+         static_cast<std::int64_t>(sizeof(float));
+}
+
+std::int64_t heard_bytes(const weights::ModelConfig& config, compute::KvType kv, int tokens) {
+  const weights::DecoderConfig& decoder = config.decoder;
+  constexpr auto value = static_cast<std::int64_t>(sizeof(float));
+  if (config.is_melody()) {
+    return (tokens + 2 * (std::int64_t{config.melody.length} + tokens)) * decoder.width * value;
+  }
+  // Laid out in pages, too.
+  const std::int64_t page = compute::kv_page_bytes({decoder.layers, decoder.heads, decoder.width / decoder.heads}, kv);
+  return compute::KvPool::pages_for(tokens) * page + config.text.width * value;
+}
+
 std::int64_t pass_bytes(const weights::ModelConfig& config, int rows) {
   const weights::DecoderConfig& decoder = config.decoder;
   const std::int64_t parts = (decoder.max_frames + 255) / 256;
@@ -77,8 +98,8 @@ MemoryNeed memory_need(const weights::ModelConfig& config, std::int64_t weights,
   need.keys_values = std::min(of_one_clip * ask.clips, std::max(of_one_clip, most_default_kv_bytes));
   const std::int64_t rest_of_a_block =
       (compute::pages_a_block - pages * ask.clips % compute::pages_a_block) % compute::pages_a_block * page;
-  need.activations = program_bytes + weights / slack + rest_of_a_block + pass_bytes(config, 2 * std::min(ask.clips, 16)) +
-                     2 * samples * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t beside = ask.beside >= 0 ? ask.beside : 2 * samples * static_cast<std::int64_t>(sizeof(float));
+  need.activations = program_bytes + weights / slack + rest_of_a_block + pass_bytes(config, 2 * std::min(ask.clips, 16)) + beside;
   return need;
 }
 

@@ -25,12 +25,19 @@ struct MemoryAsk {
   bool guided = true;
   compute::KvType kv = compute::KvType::int8;
   int text_tokens = usual_text_tokens;  // of the longest prompt, which melody models keep in front of the codes
+  std::int64_t beside = -1;             // what the program keeps besides; negative: the sound of all clips, twice
 };
 
 Result<compute::KvType> parse_kv_type(const std::string& name);
 
 /// Bytes of weights in memory once a model is loaded; `encoder`: the codec's encoder too, which only audio prompts need.
 std::int64_t resident_weight_bytes(const weights::TensorSource& source, bool encoder);
+
+/// Tensors of the pass in which a prompt of so many tokens is read.
+std::int64_t text_pass_bytes(const weights::ModelConfig& config, int tokens);
+
+/// What the decoder hears of such a prompt: keys and values of all layers; of a melody model the rows of its prefixes.
+std::int64_t heard_bytes(const weights::ModelConfig& config, compute::KvType kv, int tokens);
 
 /// Tensors of a pass of so many rows, and of the codec's passes.
 std::int64_t pass_bytes(const weights::ModelConfig& config, int rows);

@@ -17,12 +17,21 @@ namespace continuo::engine {
 
 using Clock = std::chrono::steady_clock;
 
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+};
+
 /// What a job's reader and the engine share.
 struct Shared {
   Shared(JobId job, std::function<void()> notify, std::function<void()> wake)
       : id(job), outbox(std::move(notify), std::move(wake)) {}
 
   const JobId id;
+  int rows = 0;  // of a step; set before the job is known to anybody
   Outbox outbox;
   std::atomic<bool> cancelled{false};
   std::atomic<JobState> state{JobState::queued};
@@ -75,7 +84,8 @@ struct Work {
   std::unique_ptr<Piece> piece;
   std::size_t next_prompt = 0;  // of the part, to be heard when its frame comes
   std::optional<codec::DecoderStream> stream;
-  int pushed = 0;  // frames, of this part
+  int pushed = 0;        // frames, of this part
+  int codec_waited = 0;  // turns in which others' frames went first
   Joiner joiner{1};
   std::vector<float> pending;  // samples that do not make a chunk yet
   std::int64_t sent = 0;       // samples of each channel

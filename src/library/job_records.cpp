@@ -68,6 +68,13 @@ Result<std::vector<JobRecord>> JobRecords::take_up() {
   });
 }
 
+Status JobRecords::forget_tries() {
+  return database_->write([](SQLite::Database& connection) -> Status {
+    connection.exec("UPDATE jobs SET tries = 0");
+    return {};
+  });
+}
+
 Result<std::vector<JobRecord>> JobRecords::list() const {
   return database_->read([](SQLite::Database& connection) -> Result<std::vector<JobRecord>> { return all_jobs(connection); });
 }

@@ -36,6 +36,8 @@ class JobRecords {
   Status add_batch(const BatchRecord& batch, const std::vector<JobRecord>& jobs);
   /// Counts one more try of each, before they are taken up again, and hands them out in the order in which they were added.
   Result<std::vector<JobRecord>> take_up();
+  /// The process ends in good order: what is left did not end it, so its tries do not count.
+  Status forget_tries();
   /// In the order in which they were added.
   Result<std::vector<JobRecord>> list() const;
   /// One that is not there is removed already.

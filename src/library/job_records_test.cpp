@@ -46,6 +46,8 @@ TEST_F(JobRecordsTest, TriesAreCounted) {
   ASSERT_EQ(jobs->size(), 2U);
   EXPECT_EQ((*jobs)[0].tries, 2);
   EXPECT_EQ((*jobs)[1].tries, 1);
+  ASSERT_TRUE(records().forget_tries());
+  EXPECT_EQ(records().list()->front().tries, 0);
 }
 
 TEST_F(JobRecordsTest, BatchesAreAddedWholeOrNot) {

@@ -20,14 +20,7 @@ class PromptPairs : public ::testing::Test {
     engine_ = std::move(*engine::Engine::create(std::move(*weights::open_model(model)), {.threads = 1}));
   }
 
-  /// Mean of T5's last hidden states over the tokens.
-  std::vector<float> fingerprint(const std::string& prompt) {
-    const std::vector<int> ids = *engine_->tokenize(prompt);
-    const std::vector<float> hidden = *engine_->encode_text(ids);
-    std::vector<float> mean(hidden.size() / ids.size());
-    for (std::size_t i = 0; i < hidden.size(); ++i) mean[i % mean.size()] += hidden[i] / static_cast<float>(ids.size());
-    return mean;
-  }
+  std::vector<float> fingerprint(const std::string& prompt) { return *engine_->fingerprint(prompt); }
 
   std::unique_ptr<engine::Engine> engine_;
 };

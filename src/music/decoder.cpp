@@ -103,7 +103,9 @@ std::unique_ptr<compute::CrossKv> MusicDecoder::condition(Tensor projected, comp
   compute::Executor& ex = executor_;
   auto cross = empty_condition(static_cast<int>(projected.rows), type);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const compute::Mark mark = ex.mark();
     ex.store_cross(*cross, static_cast<int>(i), ex.linear(layers_[i].cross_kv, projected));  // [tokens, 2 d]
+    ex.rewind(mark);
   }
   return cross;
 }

@@ -9,7 +9,6 @@ namespace continuo::server {
 
 namespace {
 
-
 class LibraryStore final : public JobStore {
  public:
   LibraryStore(library::TakeLibrary& takes, library::JobRecords& records, std::function<void(const library::Take&)> added)
@@ -22,7 +21,7 @@ class LibraryStore final : public JobStore {
     CONTINUO_TRY(const auto records, records_.take_up());
     std::vector<JobRecord> jobs;
     for (const library::JobRecord& record : records) {
-      jobs.push_back({record.id, record.spec, record.created});
+      jobs.push_back({record.id, record.spec, record.created, record.tries});
     }
     return jobs;
   }

@@ -9,7 +9,9 @@ namespace continuo::server {
 
 namespace {
 
-ApiError api_error(int status, std::string code, std::string message) { return {status, std::move(message), {}, std::move(code)}; }
+ApiError api_error(int status, std::string code, std::string message) {
+  return {status, std::move(message), {}, std::move(code)};
+}
 
 /// Codes for programs, where a status alone says too little.
 std::string code_of(int status) {
@@ -70,15 +72,16 @@ Admission Front::admit(HttpRequest& head) {
   if (keys_ != nullptr && !open) {
     const auto name = keys_->name_of(shown_key(head.header("authorization"), head.header("x-api-key")));
     if (!name) {
-      Admission refused = refuse_with(api_error(401, "invalid_api_key",
-                                                "this server needs an API key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"));
+      Admission refused = refuse_with(api_error(
+          401, "invalid_api_key", "this server needs an API key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"));
       refused.refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
       return refused;
     }
     head.client = "key:" + *name;
   }
   if (found.route == nullptr && found.allowed.empty()) {
-    return refuse_with(api_error(404, "not_found", fmt::format("there is nothing at {}; /openapi.json lists what there is", head.path)));
+    return refuse_with(
+        api_error(404, "not_found", fmt::format("there is nothing at {}; /openapi.json lists what there is", head.path)));
   }
   if (found.route == nullptr) {
     Admission refused = refuse_with(api_error(405, "method_not_allowed", fmt::format("{} is not possible here", head.method)));
@@ -105,8 +108,10 @@ Admission Front::admit(HttpRequest& head) {
 
 void Front::note(const HttpRequest& request, const Router::Route* route, const Answered& answered) {
   const std::string pattern = route != nullptr ? route->pattern : std::string();
-  log_.access({request.id, request.client, request.method, pattern, answered.status, answered.body_bytes, answered.seconds, answered.cut});
-  if (!answered.failure.empty()) log_.error("a handler failed", {{"id", request.id}, {"route", pattern}, {"error", answered.failure}});
+  log_.access({request.id, request.client, request.method, pattern, answered.status, answered.body_bytes, answered.seconds,
+               answered.cut});
+  if (!answered.failure.empty())
+    log_.error("a handler failed", {{"id", request.id}, {"route", pattern}, {"error", answered.failure}});
   if (hooks_.answered) hooks_.answered(pattern, answered.status, answered.seconds);
 }
 

@@ -1,8 +1,8 @@
 #include "server/front.h"
 
-#include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <fstream>
 
 namespace continuo::server {
 namespace {

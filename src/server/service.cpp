@@ -2,6 +2,7 @@
 
 #include <utility>  // before Asio
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -61,6 +62,15 @@ Task<void> pause(std::chrono::steady_clock::duration duration) {
 std::uint64_t drawn_seed() {
   std::random_device device;
   return device();
+}
+
+/// Connections, recordings that grow and renditions in use have a descriptor each; the usual 1024 are for programs that use
+/// select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string url_of(const tcp::endpoint& endpoint) {
@@ -195,8 +205,10 @@ Front::Hooks Service::State::hooks() {
   hooks.connections = [this](int change) { metrics->connections(change); };
   hooks.rejected = [this](const std::string& reason) { metrics->rejected(reason); };
   hooks.unready = [this](const Router::Route& route) -> std::optional<ApiError> {
-    if (stopping && route.options.makes_music) return ApiError{503, "the server is stopping and takes in nothing new", {}, "stopping"};
-    if (!ready && !route.options.open) return ApiError{503, "the models are being loaded; /health says when that is done", {}, "loading"};
+    if (stopping && route.options.makes_music)
+      return ApiError{503, "the server is stopping and takes in nothing new", {}, "stopping"};
+    if (!ready && !route.options.open)
+      return ApiError{503, "the models are being loaded; /health says when that is done", {}, "loading"};
     return std::nullopt;
   };
   return hooks;
@@ -340,6 +352,9 @@ Task<void> Service::State::on_signals(asio::signal_set& signals) {
 Task<void> Service::State::stop() {
   stopping = true;
   co_await jobs->drain(options.grace_seconds);
+  auto forget = [this] { return records->forget_tries(); };
+  const Status forgotten = co_await pool->run(std::move(forget));
+  if (!forgotten) log->error("the records of jobs could not be written", {{"error", forgotten.error().message}});
   live->stop();
   connections->stopping = true;
   boost::system::error_code ignored;
@@ -397,8 +412,8 @@ Result<std::unique_ptr<Service>> Service::open(const ServerOptions& options, con
   state->pool = std::make_unique<Pool>(pool_threads);
   CONTINUO_CHECK(state->open_data());
   state->make_routes();
-  state->front = std::make_unique<Front>(state->router, state->hosts, state->keys.get(), options.limits, *state->log,
-                                         state->hooks());
+  state->front =
+      std::make_unique<Front>(state->router, state->hosts, state->keys.get(), options.limits, *state->log, state->hooks());
   state->connections->gate = state->front.get();
   state->connections->limits = options.limits;
   state->connections->server_name = "continuo";
@@ -412,6 +427,7 @@ Status Service::run(const engine::EngineOptions& engine) {
   State& state = *state_;
   give_memory_back_early();
   std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit();
   asio::signal_set signals(state.io, SIGTERM, SIGINT, SIGHUP);
   state.log->info("listening", {{"url", url_of(state.acceptor->local_endpoint())}, {"version", state.options.version}});
   asio::co_spawn(state.io, state.on_signals(signals), asio::detached);

@@ -1,8 +1,8 @@
 #include "server/service.h"
 
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include "server/openapi/openapi.h"
 

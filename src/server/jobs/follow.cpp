@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/steady_level.h"
 #include "server/jobs/job_json.h"
 #include "server/jobs/table.h"
 
@@ -106,7 +107,8 @@ void Table::take_event(const Live& job, std::size_t take, engine::Event event) {
     begin_writing(job, take);
     const bool first = job->state() == JobState::queued;
     job->start(started->realtime);
-    if (first && !job->withdrawn) observer_.on_started(*job, job->age());
+    if (first) job->started_after = job->age();
+    if (first && job->accepted) observer_.on_started(*job, *job->started_after);
     moved_.set_all();
   } else if (auto* audio = std::get_if<engine::Audio>(&event)) {
     if (run.writer) run.writer->write(std::move(audio->samples));
@@ -125,6 +127,13 @@ void Table::take_event(const Live& job, std::size_t take, engine::Event event) {
 
 void Table::begin_writing(const Live& job, std::size_t take) {
   TakeWriter::Place place{path_of(job->takes()[take].id), job->shape, job->load_given};
+  const engine::Request& request = job->spec().request;
+  const Models::Model* model = parts_.models->find(job->spec().model);
+  if (model != nullptr && model->engine != nullptr && engine::needs_windows(request, model->engine->config())) {
+    place.level.emplace();
+    place.level->ceiling_db = 0.0;
+    engine::keep_level_of(request, 0.0, *place.level);
+  }
   job->runs[take].writer =
       TakeWriter::start(parts_.recording, std::move(place), *parts_.pool, port_, [this, weak = std::weak_ptr(job), take] {
         if (const Live still = weak.lock()) written(still, take);
@@ -138,7 +147,8 @@ void Table::written(const Live& job, std::size_t take) {
   shown.recording = run.writer->recording();
   if (!job->heard && shown.recording && shown.recording->frames() > 0) {
     job->heard = true;
-    if (!job->withdrawn) observer_.on_first_audio(*job, job->age());
+    job->heard_after = job->age();
+    if (job->accepted) observer_.on_first_audio(*job, *job->heard_after);
   }
   if (run.writer->error() && run.stage == TakeRun::Stage::engine) {
     fail_take(job, take, *run.writer->error(), "disk");
@@ -227,17 +237,22 @@ void Table::end_job(const Live& job) {
     on_store([store = parts_.store, id = job->id(), unsaved = job->unsaved] { return *unsaved ? Status() : store->remove(id); },
              "the record of an ended job could not be removed");
   }
+  job->reason = std::move(reason);
   if (job->withdrawn) {
     for (const JobTake& take : job->takes()) store_lane_->post([path = path_of(take.id)] { std::remove(path.c_str()); });
-  } else {
-    observer_.on_ended(*job, reason, job->age(), job->made_seconds());
-    if (!job->spec().webhook.empty() && parts_.webhooks != nullptr && !resumes) {
-      parts_.webhooks->send(job->spec().webhook, job_json(*job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    }
-    sweep();
-    sweep_later();
   }
+  if (job->accepted) tell_end(job);
   moved_.set_all();
+}
+
+void Table::tell_end(const Live& job) {
+  observer_.on_ended(*job, job->reason, job->age_at_end(), job->made_seconds());
+  const bool resumes = stays_recorded(*job);
+  if (!job->spec().webhook.empty() && parts_.webhooks != nullptr && !resumes) {
+    parts_.webhooks->send(job->spec().webhook, job_json(*job).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  sweep();
+  sweep_later();
 }
 
 void Table::stop(const Live& job, LiveJob::Stop why) {

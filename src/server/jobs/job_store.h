@@ -15,7 +15,11 @@ struct JobRecord {
   std::string id;
   std::string text;
   double created = 0.0;  // seconds since 1970
+  int tries = 0;         // how often an earlier process took it up again
 };
+
+/// A job that was taken up so often and did not end may be what ends the process.
+inline constexpr int most_tries = 3;
 
 /// A take that is made and whose recording is complete.
 struct KeptTake {

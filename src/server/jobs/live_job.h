@@ -63,6 +63,7 @@ class LiveJob final : public Job {
   double age() const { return clock_.steady() - born_; }
   double whole_seconds() const { return engine::request_seconds(spec_.request); }
   double made_seconds() const;
+  double age_at_end() const { return ended_steady_ - born_; }
   /// When a take is made, all included.
   double ended_at() const { return ended_steady_; }
 
@@ -84,6 +85,9 @@ class LiveJob final : public Job {
   enum class Stop { none, cancelled, stopping } stop = Stop::none;
   bool withdrawn = false;  // submit() did not, or will not, return it
   bool recorded = false;
+  bool accepted = false;                                          // submit() returned it; only then its observers hear of it
+  std::optional<double> started_after, heard_after;               // seconds
+  std::string reason;                                             // of its end
   bool heard = false;                                             // its first sound can be read
   std::shared_ptr<bool> unsaved = std::make_shared<bool>(false);  // a take did not get into the library; the store's lane only
   std::vector<JobTake>& own_takes() { return takes_; }

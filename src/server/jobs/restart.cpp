@@ -68,9 +68,13 @@ Task<void> Table::resume_one(JobRecord record) {
   }
   auto job =
       std::make_shared<LiveJob>(record.id, std::move(read->spec), std::move(read->takes), record.created, parts_.clock, first);
-  job->recorded = true;
+  job->recorded = job->accepted = true;
   active_.push_back(job);
   insert(job);
+  if (!lost && record.tries > most_tries) {
+    lost = Error{ErrorCode::unsupported,
+                 fmt::format("the server ended {} times while it made this piece, so it is not tried again", most_tries)};
+  }
   if (!lost) {
     const JobSpec& spec = job->spec();
     const Models::Model* model = parts_.models->find(spec.model);

@@ -206,7 +206,7 @@ void fields(Walk& walk, T& loop) {
 
 template <class Walk, Is<audio::FinishOptions> T>
 void fields(Walk& walk, T& finish) {
-  auto& [rate, channels, loudness, gate, loop, fade_in, fade_out, keep_level, ceiling] = finish;
+  auto& [rate, channels, loudness, gate, loop, fade_in, fade_out, keep_level, level_rest, level_anew, ceiling] = finish;
   walk("sample_rate", rate);
   walk("channels", channels);
   walk("loudness", loudness);
@@ -215,6 +215,8 @@ void fields(Walk& walk, T& finish) {
   walk("fade_in", fade_in);
   walk("fade_out", fade_out);
   walk("keep_level", keep_level);
+  walk("level_rest", level_rest);
+  walk("level_anew", level_anew);
   walk("ceiling_db", ceiling);
 }
 

@@ -44,6 +44,8 @@ JobSpec full_spec() {
   spec.output.finish.fade_in = 0.11;
   spec.output.finish.fade_out = 0.22;
   spec.output.finish.keep_level = true;
+  spec.output.finish.level_rest = 1.5;
+  spec.output.finish.level_anew = {2.5};
   spec.output.finish.ceiling_db = -0.5;
   spec.title = "Eins";
   spec.keep = false;

@@ -252,8 +252,13 @@ void Table::withdraw(const std::vector<Live>& jobs) {
 }
 
 void Table::accept(const Live& job) {
+  job->accepted = true;
   insert(job);
   observer_.on_submitted(*job);
+  // What happened before it was accepted.
+  if (job->started_after) observer_.on_started(*job, *job->started_after);
+  if (job->heard_after) observer_.on_first_audio(*job, *job->heard_after);
+  if (job->over()) tell_end(job);
 }
 
 Task<std::optional<Error>> Table::set_out(std::vector<Live> jobs) {

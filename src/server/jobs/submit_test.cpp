@@ -240,10 +240,12 @@ TEST(Submit, AMelodyIsHeardAndACancelDuringThePreparationEndsAtOnce) {
   const auto job = bench.accepted(spec);
   ASSERT_TRUE(bench.run_until([&] { return bench.melody_engine.pieces.size() == 1; }));
   EXPECT_EQ(bench.melody_engine.piece(0).request.melody.at(3), 9);  // A
+  bench.uploads.held = true;
   const auto cancelled = bench.accepted(spec);
   bench.jobs().cancel(cancelled->id());
   EXPECT_EQ(cancelled->state(), JobState::cancelled);
   EXPECT_EQ(bench.uploads.pins["up"], 1);
+  bench.uploads.held = false;
   bench.jobs().cancel(job->id());
   ASSERT_TRUE(bench.until_over(job));
   EXPECT_EQ(bench.uploads.pins["up"], 0);

@@ -78,6 +78,8 @@ class Table final : public Jobs {
   void fail_take(const Live& job, std::size_t take, Error error, std::string reason);
   void end_take(const Live& job, std::size_t take, JobState state);
   void end_job(const Live& job);
+  /// Tells observers of the end of an accepted job.
+  void tell_end(const Live& job);
   void stop(const Live& job, LiveJob::Stop why);
   void keep_take(const Live& job, std::size_t take);
   std::string path_of(const std::string& take) const { return parts_.recordings + "/" + take + ".wav"; }

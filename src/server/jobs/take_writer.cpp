@@ -12,12 +12,20 @@ struct TakeWriter::Lane {
   std::shared_ptr<Recording> recording;
   GivenSamples given;
   std::int64_t frames = 0;
+  std::optional<audio::Chain> chain;  // what keeps the level
 
   std::optional<Error> create() {
     if (place.load_given) {
       auto loaded = place.load_given();
       if (!loaded) return std::move(loaded).error();
       given = std::move(*loaded);
+    }
+    if (place.level) {
+      const auto given_frames = given == nullptr ? 0 : static_cast<std::int64_t>(given->size()) / place.shape.channels;
+      place.level->level_rest = static_cast<double>(given_frames) / place.shape.sample_rate;
+      auto keeper = audio::finishing_chain(*place.level, place.shape.channels, place.shape.sample_rate, place.shape.frames);
+      if (!keeper) return std::move(keeper).error();
+      chain.emplace(std::move(*keeper));
     }
     auto made = maker.create(place.path, place.shape);
     if (!made) return std::move(made).error();
@@ -33,11 +41,14 @@ struct TakeWriter::Lane {
     }
     frames += static_cast<std::int64_t>(samples.size()) / place.shape.channels;
     if (given != nullptr && frames * place.shape.channels >= static_cast<std::int64_t>(given->size())) given.reset();
-    return failed(recording->append(samples));
+    return chain ? append_levelled(chain->push(samples)) : failed(recording->append(samples));
   }
 
   std::optional<Error> finish() {
     if (!recording || recording->state() != Recording::State::growing) return std::nullopt;
+    if (chain) {
+      if (auto error = append_levelled(chain->finish())) return error;
+    }
     return failed(recording->finish());
   }
 
@@ -46,6 +57,11 @@ struct TakeWriter::Lane {
   }
 
  private:
+  std::optional<Error> append_levelled(Result<std::vector<float>> samples) {
+    if (!samples) return failed(forward_error(std::move(samples).error()));
+    return samples->empty() ? std::nullopt : failed(recording->append(*samples));
+  }
+
   std::optional<Error> failed(Status status) {
     if (status) return std::nullopt;
     recording->fail(status.error());

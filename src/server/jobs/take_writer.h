@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "audio/finish.h"
 #include "server/jobs/port.h"
 #include "server/media/recording.h"
 #include "server/pool.h"
@@ -35,6 +36,7 @@ class TakeWriter : public std::enable_shared_from_this<TakeWriter> {
     std::string path;
     Recording::Shape shape;
     std::function<Result<GivenSamples>()> load_given;  // called on the pool; may be empty
+    std::optional<audio::FinishOptions> level{};       // what keeps the level of a long piece (engine/steady_level.h)
   };
   /// changed: called on the I/O thread when the recording is there, after each write, and at the end.
   static std::shared_ptr<TakeWriter> start(const RecordingMaker& maker, Place place, Pool& pool, std::shared_ptr<Port> port,

@@ -314,12 +314,16 @@ class FakeUploads final : public UploadedSounds {
     return static_cast<double>(found->second.frames()) / found->second.sample_rate;
   }
   void unpin(const std::string& id) override { --pins[id]; }
-  Result<audio::Sound> sound(const std::string& id) override { return sounds.at(id); }
+  Result<audio::Sound> sound(const std::string& id) override {
+    while (held) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return sounds.at(id);
+  }
   void settle() override { settled = true; }
 
   std::map<std::string, audio::Sound> sounds;
   std::map<std::string, int> pins;
   bool settled = false;
+  std::atomic<bool> held = false;  // reading waits until it is false again
 };
 
 /// Writes down what it is told: "ended finished".
@@ -348,6 +352,7 @@ class JobBench {
   }
   ~JobBench() {
     disk.set_slow(false);
+    uploads.held = false;
     table.reset();
     pool.reset();
     std::error_code ignored;

@@ -47,7 +47,8 @@ Parsed<StartMessage> read_start(json object, Channel channel, const RequestConte
   Fields fields(object);
   fields.ignore("type");
   start.sound = read_sound(fields);
-  const double chunk = fields.number("chunk", {0.02, 10.0}).value_or(0.5);
+  // Of a live piece small, so that a change is heard soon.
+  const double chunk = fields.number("chunk", {0.02, 10.0}).value_or(channel == Channel::live ? 0.1 : 0.5);
   std::optional<ScenePrompt> scene;
   start.scene = read_scene_field(fields, scenes, scene);
   const char* const why =

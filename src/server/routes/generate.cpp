@@ -17,7 +17,8 @@ void GenerateRoutes::add_to(Router& router) {
   RouteOptions options;
   options.makes_music = true;
   const auto huggingface = [this](Exchange& exchange) { return this->huggingface(exchange); };
-  router.add("POST", "/generate", [this](Exchange& exchange) { return generate(exchange); }, options);
+  router.add(
+      "POST", "/generate", [this](Exchange& exchange) { return generate(exchange); }, options);
   router.add("POST", "/v1/huggingface/text-to-audio", huggingface, options);
   router.add("POST", "/v1/models/{model}/text-to-audio", huggingface, options);
   router.add("POST", "/models/{model}", huggingface, options);
@@ -102,15 +103,16 @@ Task<void> GenerateRoutes::huggingface(Exchange& exchange) {
   const Following following(piece->rendition, wake, io);
   std::string sound;
   for (;;) {
-    const std::string bytes =
-        co_await next_bytes(parts_, piece->rendition, static_cast<std::int64_t>(sound.size()), stream_piece_bytes, wake, exchange);
+    const std::string bytes = co_await next_bytes(parts_, piece->rendition, static_cast<std::int64_t>(sound.size()),
+                                                  stream_piece_bytes, wake, exchange);
     if (bytes.empty()) break;
     sound += bytes;
   }
   if (exchange.gone()) co_return;
   HttpResponse answer;
   if (piece->rendition->state() == Rendition::State::complete) {
-    answer = json_response(200, nlohmann::json{{"audio", base64(sound)}, {"sampling_rate", piece->rendition->sample_rate()}}.dump());
+    answer =
+        json_response(200, nlohmann::json{{"audio", base64(sound)}, {"sampling_rate", piece->rendition->sample_rate()}}.dump());
     for (auto& header : piece_headers(*piece->job.job())) answer.headers.push_back(std::move(header));
     piece->job.keep();
   } else {

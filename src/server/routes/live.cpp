@@ -19,8 +19,8 @@ constexpr auto long_enough = std::chrono::hours(1);  // wakes come from elsewher
 constexpr auto pace = std::chrono::milliseconds(20);
 constexpr auto first_message_within = std::chrono::seconds(10);
 // Both small, so that a change is heard soon: what is ahead of the listener when it comes is still the music as it was.
-constexpr double ahead_seconds = 0.5;  // that the engine makes of what nobody took yet
-constexpr double lead_seconds = 0.75;  // that a listener is sent before it is due, against a jittery network
+constexpr double ahead_seconds = 0.5;     // that the engine makes of what nobody took yet
+constexpr double lead_seconds = 0.75;     // that a listener is sent before it is due, against a jittery network
 constexpr double history_seconds = 15.0;  // of sound that a client that comes back can ask for again
 constexpr double forever = 24.0 * 3600;   // for the finishing chain, which counts towards an end that never comes
 
@@ -54,7 +54,9 @@ struct LiveRoutes::Piece {
   std::int64_t due() {
     const auto now = std::chrono::steady_clock::now();
     const double rate = static_cast<double>(bytes_a_second());
-    const auto at = [&] { return clock_from + static_cast<std::int64_t>(std::chrono::duration<double>(now - clock).count() * rate); };
+    const auto at = [&] {
+      return clock_from + static_cast<std::int64_t>(std::chrono::duration<double>(now - clock).count() * rate);
+    };
     // A listener that ran dry hears on from where it stopped, so its clock stood still.
     if (clock_from < 0 || at() > made()) {
       clock = now;
@@ -104,7 +106,8 @@ struct LiveRoutes::Piece {
 void LiveRoutes::add_to(Router& router) {
   RouteOptions options;
   options.makes_music = true;
-  router.add("GET", "/v1/live", [this](Exchange& exchange) { return live(exchange); }, options);
+  router.add(
+      "GET", "/v1/live", [this](Exchange& exchange) { return live(exchange); }, options);
   router.add("GET", "/v1/scenes", [this](Exchange& exchange) { return scenes(exchange); });
 }
 
@@ -132,8 +135,8 @@ Task<void> LiveRoutes::live(Exchange& exchange) {
   std::string protocol;
   auto socket = co_await exchange.accept_websocket(std::move(protocol));
   if (socket == nullptr) co_return;
-  const auto link =
-      std::make_shared<SocketLink>(std::move(socket), Channel::live, parts_.context(exchange.request().client), parts_.scenes, io);
+  const auto link = std::make_shared<SocketLink>(std::move(socket), Channel::live, parts_.context(exchange.request().client),
+                                                 parts_.scenes, io);
   link->start();
   auto piece = co_await begin(*link, exchange.request());
   if (piece != nullptr) co_await play(link, piece);
@@ -155,11 +158,12 @@ Task<std::shared_ptr<LiveRoutes::Piece>> LiveRoutes::begin(SocketLink& link, con
     const auto found = pieces_.find(resume->token);
     // Somebody else's token is as good as none.
     if (found == pieces_.end() || found->second->client != request.client) {
-      error = ApiError{404, "there is no live piece of this token; it ended, or nobody came back for it in time", "token", "not_found"};
+      error = ApiError{404, "there is no live piece of this token; it ended, or nobody came back for it in time", "token",
+                       "not_found"};
     } else if (resume->offset > found->second->sent || resume->offset < found->second->kept_from) {
       error = ApiError{422,
-                       "the offset is not among the bytes that are still kept: " + std::to_string(found->second->kept_from) + " to " +
-                           std::to_string(found->second->sent),
+                       "the offset is not among the bytes that are still kept: " + std::to_string(found->second->kept_from) +
+                           " to " + std::to_string(found->second->sent),
                        "offset", "out_of_range"};
     } else {
       const auto piece = found->second;
@@ -294,7 +298,8 @@ Task<void> LiveRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<Pi
     if (piece->sound.window > 0) most = std::min(most, piece->sound.window - (piece->sent - piece->acknowledged));
     if (early) most = 0;
     if (most > 0) {
-      std::string bytes = piece->kept.substr(static_cast<std::size_t>(piece->sent - piece->kept_from), static_cast<std::size_t>(most));
+      std::string bytes =
+          piece->kept.substr(static_cast<std::size_t>(piece->sent - piece->kept_from), static_cast<std::size_t>(most));
       piece->sent += most;
       co_await link->send(std::move(bytes));
       piece->trim();

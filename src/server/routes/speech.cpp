@@ -34,7 +34,8 @@ nlohmann::json usage(const Parts& parts, const Job& job) {
 void SpeechRoutes::add_to(Router& router) {
   RouteOptions options;
   options.makes_music = true;
-  router.add("POST", "/v1/audio/speech", [this](Exchange& exchange) { return speech(exchange); }, options);
+  router.add(
+      "POST", "/v1/audio/speech", [this](Exchange& exchange) { return speech(exchange); }, options);
 }
 
 Task<void> SpeechRoutes::speech(Exchange& exchange) {

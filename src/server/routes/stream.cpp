@@ -38,7 +38,8 @@ struct StreamRoutes::Piece {
 void StreamRoutes::add_to(Router& router) {
   RouteOptions options;
   options.makes_music = true;
-  router.add("GET", "/v1/stream", [this](Exchange& exchange) { return stream(exchange); }, options);
+  router.add(
+      "GET", "/v1/stream", [this](Exchange& exchange) { return stream(exchange); }, options);
 }
 
 Task<void> StreamRoutes::stream(Exchange& exchange) {
@@ -73,7 +74,8 @@ Task<std::shared_ptr<StreamRoutes::Piece>> StreamRoutes::begin(SocketLink& link,
     const auto found = pieces_.find(resume->token);
     // Somebody else's token is as good as none.
     if (found == pieces_.end() || found->second->client != request.client) {
-      error = ApiError{404, "there is no stream of this token; it ended, or nobody came back for it in time", "token", "not_found"};
+      error =
+          ApiError{404, "there is no stream of this token; it ended, or nobody came back for it in time", "token", "not_found"};
     } else if (resume->offset > found->second->sent) {
       error = ApiError{422, "the offset is beyond what was sent", "offset", "out_of_range"};
     } else {
@@ -190,7 +192,8 @@ Task<void> StreamRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<
     if (there > 0 && !paused) {
       std::int64_t most = std::min<std::int64_t>(there, stream_piece_bytes);
       if (piece->sound.window > 0) most = std::min(most, piece->sound.window - (piece->sent - piece->acknowledged));
-      std::string bytes = co_await read_bytes(parts_, piece->rendition, piece->header + piece->sent, static_cast<std::size_t>(most));
+      std::string bytes =
+          co_await read_bytes(parts_, piece->rendition, piece->header + piece->sent, static_cast<std::size_t>(most));
       piece->sent += static_cast<std::int64_t>(bytes.size());
       co_await link->send(std::move(bytes));
       continue;

@@ -1,5 +1,5 @@
-// The WebSocket /v1/stream: a piece whose sound comes in binary messages while it is made, with acknowledgements that hold it back
-// and a token to go on with after a broken connection (docs/http.md).
+// The WebSocket /v1/stream: a piece whose sound comes in binary messages while it is made, with acknowledgements that hold it
+// back and a token to go on with after a broken connection (docs/http.md).
 #pragma once
 
 #include <map>

@@ -1,9 +1,9 @@
 #include "server/routes/streamed.h"
 
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <fmt/format.h>
 #include <openssl/evp.h>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "server/media/following.h"
 #include "server/media/serve.h"
@@ -105,8 +105,8 @@ Task<std::string> read_bytes(const Parts& parts, std::shared_ptr<Rendition> rend
   co_return std::move(*bytes);
 }
 
-Task<std::string> next_bytes(const Parts& parts, std::shared_ptr<Rendition> rendition, std::int64_t offset, std::size_t most, Wake& wake,
-                             const Exchange& exchange) {
+Task<std::string> next_bytes(const Parts& parts, std::shared_ptr<Rendition> rendition, std::int64_t offset, std::size_t most,
+                             Wake& wake, const Exchange& exchange) {
   while (!exchange.gone()) {
     const auto state = rendition->state();  // before the size: what is complete has all its bytes
     if (rendition->size() > offset) co_return co_await read_bytes(parts, rendition, offset, most);
@@ -154,8 +154,8 @@ Task<void> stream_body(const Parts& parts, Exchange& exchange, StreamedPiece& pi
 
 std::string base64(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(length));
   return text;
 }

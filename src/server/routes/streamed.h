@@ -59,8 +59,8 @@ Headers piece_headers(const Job& job);
 
 /// Bytes from `offset` on, as many as are there, up to `most`; waits until there are any. Empty: the end, or a failure (see the
 /// rendition's state), or the client is gone. wake: set by the rendition and the exchange.
-Task<std::string> next_bytes(const Parts& parts, std::shared_ptr<Rendition> rendition, std::int64_t offset, std::size_t most, Wake& wake,
-                             const Exchange& exchange);
+Task<std::string> next_bytes(const Parts& parts, std::shared_ptr<Rendition> rendition, std::int64_t offset, std::size_t most,
+                             Wake& wake, const Exchange& exchange);
 
 /// What is there of the rendition at `offset`, at most so much; does not wait for more to be made.
 Task<std::string> read_bytes(const Parts& parts, std::shared_ptr<Rendition> rendition, std::int64_t offset, std::size_t most);

@@ -53,7 +53,6 @@ class TakesRoutes {
   // routes/prompts.cpp
   Task<void> similar_prompts(Exchange& exchange);
 
-
   const Parts parts_;
 };
 

@@ -35,7 +35,8 @@ ReadyFacts wire_facts(const Job& job, const WireSound& sound, const std::string&
     const auto& config = engine->config();
     facts.sample_rate = sound.sample_rate.value_or(config.codec.sample_rate);
     facts.channels = sound.channels.value_or(config.decoder.audio_channels);
-    const std::int64_t own = std::int64_t{engine::frame_count(engine::request_seconds(job.spec().request), config)} * config.codec.hop();
+    const std::int64_t own =
+        std::int64_t{engine::frame_count(engine::request_seconds(job.spec().request), config)} * config.codec.hop();
     facts.frames = audio::finished_frames(own, config.codec.sample_rate, wire_format(sound).finish);
   }
   return facts;
