@@ -243,7 +243,8 @@ void Service::State::make_routes() {
   take_routes = std::make_unique<TakesRoutes>(TakesRoutes::Parts{*takes, *retention, *prompts, *renditions, peaks, *pool});
   take_routes->add_to(router);
   const auto state = [this] { return stopping ? ServerState::stopping : ready ? ServerState::serving : ServerState::loading; };
-  operations = std::make_unique<OperationsRoutes>(OperationsRoutes::Needs{options, *models, *metrics, *log, state});
+  operations = std::make_unique<OperationsRoutes>(OperationsRoutes::Needs{
+      options, *models, *metrics, *log, state, [this](const std::string& model) { return jobs->held(model); }});
   operations->add_to(router);
   description = std::make_unique<OpenApiRoutes>(options.version);
   description->add_to(router);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -142,10 +143,16 @@ Parsed<Upload> Uploads::add(std::string_view bytes, double now) {
     }
   } place{*this};
 
+  // A little more than may be is decoded, and no more, whatever the length.
   audio::MediaLimits media;
-  media.seconds = limits_.upload_seconds;
+  media.seconds = std::numeric_limits<double>::infinity();
+  media.first_seconds = limits_.upload_seconds + 1.0;
   const auto sound = audio::decode_media(std::as_bytes(std::span(bytes)), name_in_messages, media);
   if (!sound) return tl::unexpected(refusal_of(sound.error()));
+  if (static_cast<double>(sound->frames()) > limits_.upload_seconds * sound->sample_rate) {
+    return refuse(413, "too_long", "file",
+                  fmt::format("the upload is too long: at most {:g} s are taken; cut it first", limits_.upload_seconds));
+  }
   Upload upload{unguessable(),
                 static_cast<double>(sound->frames()) / sound->sample_rate,
                 sound->sample_rate,

@@ -81,7 +81,7 @@ TEST_F(UploadsTest, RefusesTooMuchOfIt) {
   EXPECT_EQ(large.error().status, 413);
   const auto long_sound = uploads_->add(wav_of(10.5), 1000.0);
   ASSERT_FALSE(long_sound.has_value());
-  EXPECT_EQ(long_sound.error().status, 422);
+  EXPECT_EQ(long_sound.error().status, 413);
   EXPECT_NE(long_sound.error().message.find("too long"), std::string::npos) << long_sound.error().message;
   add(0.1);
   add(0.1);

@@ -332,12 +332,60 @@ Task<bool> serve_request(const std::shared_ptr<Session>& session, const std::str
 
 }  // namespace
 
+namespace {
+
+/// Counts a connection of an address while it lasts.
+class ClientShare {
+ public:
+  ClientShare(ConnectionContext& context, const std::string& address) : context_(context), address_(address) {
+    count_ = ++context_.clients[address_];
+  }
+  ~ClientShare() {
+    const auto found = context_.clients.find(address_);
+    if (--found->second == 0) context_.clients.erase(found);
+  }
+  ClientShare(const ClientShare&) = delete;
+  ClientShare& operator=(const ClientShare&) = delete;
+  int count() const { return count_; }
+
+ private:
+  ConnectionContext& context_;
+  std::string address_;
+  int count_ = 0;
+};
+
+/// The one answer of a connection that is one too many.
+Task<void> turn_away(std::shared_ptr<Session> session, int status, std::string message) {
+  HttpResponse answer = session->context->gate->error(status, message);
+  answer.headers.emplace_back("Content-Length", std::to_string(answer.body.size()));
+  answer.headers.emplace_back("Retry-After", "1");
+  answer.headers.emplace_back("Connection", "close");
+  const std::string bytes = response_head(1, answer.status, answer.headers) + answer.body;
+  co_await session->write_all(bytes);
+  co_await session->linger();
+  session->close(false);
+}
+
+}  // namespace
+
 Task<void> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<ConnectionContext> context) {
   boost::system::error_code error;
   const auto peer = socket.remote_endpoint(error);
   if (error) co_return;
   const std::string address = peer.address().to_string();
-  const auto session = std::make_shared<Session>(std::move(socket), std::move(context));
+  const Limits& limits = context->limits;
+  const auto session = std::make_shared<Session>(std::move(socket), context);
+  const ClientShare share(*context, address);
+  if (context->open() > limits.connections) {
+    std::string message = fmt::format("this server has as many connections as it takes, {}; try again in a moment", limits.connections);
+    co_await turn_away(session, 503, std::move(message));
+    co_return;
+  }
+  if (limits.connections_per_client > 0 && share.count() > limits.connections_per_client) {
+    std::string message = fmt::format("at most {} connections from one address at a time", limits.connections_per_client);
+    co_await turn_away(session, 429, std::move(message));
+    co_return;
+  }
   bool more = co_await serve_request(session, address, true);
   while (more) more = co_await serve_request(session, address, false);
   session->close(false);

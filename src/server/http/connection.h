@@ -4,8 +4,10 @@
 #include <utility>  // before Asio
 
 #include <boost/asio/ip/tcp.hpp>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 
 #include "server/http/gate.h"
 #include "server/options.h"
@@ -20,6 +22,7 @@ struct ConnectionContext {
   Limits limits;
   std::string server_name;
   std::set<Session*> sessions;
+  std::map<std::string, int> clients;  // connections of each address
   std::int64_t body_bytes = 0;  // announced or read, of requests that are under way
   bool stopping = false;        // answers end their connections
 

@@ -290,6 +290,30 @@ TEST_F(ConnectionTest, AClientThatReadsNothingIsLetGo) {
   EXPECT_TRUE(notes().at(0).cut);
 }
 
+TEST_F(ConnectionTest, MoreConnectionsThanMayBeAreTurnedAway) {
+  std::promise<void> limited;
+  asio::post(io_, [&] {
+    context_->limits.connections_per_client = 1;
+    context_->limits.header_seconds = 5.0;
+    limited.set_value();
+  });
+  limited.get_future().get();
+  {
+    tcp::socket first = connect();
+    asio::write(first, asio::buffer(std::string("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")));
+    std::string answer;
+    asio::read_until(first, asio::dynamic_buffer(answer), "hello");
+    EXPECT_TRUE(close_after("GET /hello").starts_with("HTTP/1.1 429"));
+  }
+  // The place is free again once the server has seen that the first is gone.
+  std::string again;
+  for (int i = 0; i < 200 && !again.starts_with("HTTP/1.1 200"); ++i) {
+    again = close_after("GET /hello");
+    if (!again.starts_with("HTTP/1.1 200")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(again.starts_with("HTTP/1.1 200")) << again;
+}
+
 TEST_F(ConnectionTest, WebSocketsCarryMessagesBothWays) {
   boost::beast::websocket::stream<tcp::socket> socket(client_io_);
   socket.next_layer().connect(acceptor_.local_endpoint());

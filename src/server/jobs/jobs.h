@@ -32,6 +32,8 @@ class Jobs : public JobTable {
  public:
   /// All of them or none.
   virtual Task<tl::expected<std::vector<std::shared_ptr<Job>>, Refusal>> submit_all(std::vector<JobSpec> specs) = 0;
+  /// Pieces of a model that wait here, because the operator's limit of rows does not let them into the engine yet.
+  virtual int held(std::string_view model) const = 0;
   /// Once, before the first submit(): takes up what a crash or the end of an earlier process left. Recordings that belong to
   /// nothing are deleted.
   virtual Task<void> resume() = 0;

@@ -42,6 +42,11 @@ void Table::give_back_rows(const Live& job, std::size_t take) {
   if (auto through = passed({}); !through.empty()) enter_later(std::move(through));
 }
 
+int Table::held(std::string_view model) const {
+  return static_cast<int>(
+      std::count_if(held_.begin(), held_.end(), [&](const Entry& entry) { return entry.job->spec().model == model; }));
+}
+
 void Table::tell_held() {
   if (held_.empty()) return;
   // Rows are to this line what pages are to the engine's: who ends gives back, the first in line takes.

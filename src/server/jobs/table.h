@@ -29,6 +29,7 @@ class Table final : public Jobs {
   double backlog_seconds() const override;
   Task<void> drain(double grace_seconds) override;
   Task<void> resume() override;
+  int held(std::string_view model) const override;
 
  private:
   using Live = std::shared_ptr<LiveJob>;

@@ -25,6 +25,11 @@ void GenerateRoutes::add_to(Router& router) {
 }
 
 Task<void> GenerateRoutes::generate(Exchange& exchange) {
+  if (const auto wrong = wrong_media_type(exchange.request())) {
+    HttpResponse answer = error_response(*wrong);
+    co_await exchange.send(std::move(answer));
+    co_return;
+  }
   auto request = parse_generate(exchange.request().body, parts_.context(exchange.request().client));
   if (!request) {
     HttpResponse answer = error_response(request.error());
@@ -80,6 +85,11 @@ Task<void> GenerateRoutes::answer_json(Exchange& exchange, JobSpec spec, bool us
 }
 
 Task<void> GenerateRoutes::huggingface(Exchange& exchange) {
+  if (const auto wrong = wrong_media_type(exchange.request())) {
+    HttpResponse answer = error_response(*wrong);
+    co_await exchange.send(std::move(answer));
+    co_return;
+  }
   const auto named = exchange.request().captures.find("model");
   const std::string model = named == exchange.request().captures.end() ? std::string() : named->second;
   auto spec = parse_huggingface(exchange.request().body, model, parts_.context(exchange.request().client));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/requests/api_error.h"
+#include "server/requests/error_response.h"
 #include "server/routes/jobs.h"
 
 namespace continuo::server {
@@ -17,10 +18,6 @@ using RoutesOfJobs = std::shared_ptr<const JobRoutes>;
 
 /// Text to a job's or batch's JSON; bytes that are no text become U+FFFD.
 std::string text_of(const nlohmann::ordered_json& json);
-
-/// A body that says it is something else than JSON. Browsers' forms cannot say that they are JSON, so that no page can post one
-/// here without asking first.
-std::optional<ApiError> wrong_media_type(const HttpRequest& request);
 
 /// What to say of an id that is no job's (or batch's): 404, or 410 for one that there was.
 ApiError no_such(std::string_view what, bool expired);

@@ -151,6 +151,7 @@ Task<void> OperationsRoutes::numbers(Exchange& exchange) {
   for (const Models::Model* model : needs_.models.list()) {
     if (model->engine == nullptr) continue;
     now.engines.push_back({model->id, model->engine->status(), model->engine->config().codec.frame_rate()});
+    if (needs_.held) now.engines.back().status.waiting += needs_.held(model->id);
   }
   HttpResponse answer;
   answer.headers.emplace_back("Content-Type", Metrics::content_type);

@@ -22,6 +22,7 @@ class OperationsRoutes {
     Metrics& metrics;
     const Log& log;
     std::function<ServerState()> state;
+    std::function<int(const std::string& model)> held = {};  // pieces that wait before they come to an engine
   };
 
   /// All it needs, and this, outlive the router.

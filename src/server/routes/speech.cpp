@@ -39,6 +39,11 @@ void SpeechRoutes::add_to(Router& router) {
 }
 
 Task<void> SpeechRoutes::speech(Exchange& exchange) {
+  if (const auto wrong = wrong_media_type(exchange.request())) {
+    HttpResponse answer = error_response(*wrong);
+    co_await exchange.send(std::move(answer));
+    co_return;
+  }
   auto request = parse_speech(exchange.request().body, parts_.context(exchange.request().client));
   if (!request) {
     HttpResponse answer = error_response(request.error());
