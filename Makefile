@@ -8,6 +8,8 @@ COMPARE ?=
 FUZZ_SECONDS ?= 60
 DAY_REQUESTS ?= 2000
 DAY_MODEL ?= models/demo.gguf
+SOAK_SECONDS ?= 900
+LOAD ?=
 TARGET ?=
 
 # In CI warnings are errors.
@@ -16,14 +18,14 @@ JOBS := $(shell nproc 2>/dev/null || echo 2)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 LAUNCHER := $(if $(CCACHE),-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE))
 # Folders whose tests use threads; ThreadSanitizer has nothing to say about the others.
-THREADED := src/base src/compute src/engine src/library tests/golden
+THREADED := src/base src/compute src/engine tests/golden
 has_tests = $(shell find $(1) -name '*_test.cpp' 2>/dev/null)
 TSAN_LAYERS := $(notdir $(foreach folder,$(THREADED),$(if $(call has_tests,$(folder)),$(folder))))
 SOURCES = $(shell find src tests fuzz bench -name '*.h' -o -name '*.cpp')
 
 export PROMPT OUT
 
-.PHONY: help run build test check test-arm day fuzz bench bench-compare clean format deb deb-check setup setup-tests setup-deb
+.PHONY: help run build test check test-arm day soak fuzz bench bench-compare bench-server clean format deb deb-check setup setup-tests setup-deb
 .DEFAULT_GOAL := help
 
 help:
@@ -34,8 +36,10 @@ help:
 	@echo 'make test-arm the kernels for ARM64, cross compiled and emulated; needs a cross compiler and QEMU (CONTRIBUTING.md)'
 	@echo 'make fuzz [FUZZ_SECONDS=60] [TARGET="gguf wav"]   feeds the parsers of files with damaged ones; needs clang 16 or newer'
 	@echo 'make day      2,000 requests of every kind through one engine, a few minutes'
+	@echo 'make soak [SOAK_SECONDS=900]   random requests with random faults at one server'
 	@echo 'make bench [BENCH="--shape musicgen-small"]       how fast this machine is'
 	@echo 'make bench-compare [COMPARE="--rounds 3"]         beside transformers, torch, ggml and OpenVINO; downloads them (bench/README.md)'
+	@echo 'make bench-server [LOAD="--clients 1,4,20"]       first sound, throughput and memory of the server under load'
 	@echo 'make deb      a Debian package, at build/continuo_VERSION_ARCHITECTURE.deb; make deb-check tests it'
 	@echo 'make format   clang-format over the sources'
 	@echo 'make clean    remove the build folders'
@@ -57,7 +61,7 @@ run: build
 test: setup-tests
 	@cmake --preset $(PRESET) $(LAUNCHER) >/dev/null
 	@cmake --build build -j $(JOBS)
-	@python3 tests/run_tests.py --ctest build --python build
+	@python3 tests/run_tests.py --ctest build --python build --pytest build
 
 check: setup-tests
 	@cmake --preset asan $(LAUNCHER) >/dev/null
@@ -95,6 +99,11 @@ day: setup-tests
 	@cmake --build build -j $(JOBS) --target engine_tests
 	@CONTINUO_DAY_REQUESTS=$(DAY_REQUESTS) CONTINUO_DAY_MODEL=$(DAY_MODEL) build/tests/engine_tests --gtest_filter='Day.*'
 
+# Random requests of all kinds with random faults (tests/server/soak.py); fails if anything was lost or kept.
+soak: setup-tests
+	@$(MAKE) --no-print-directory build
+	@CONTINUO_BINARY=build/continuo .deps/server-venv/bin/python tests/server/soak.py --seconds $(SOAK_SECONDS)
+
 fuzz: setup
 	@JOBS=$(JOBS) fuzz/run.sh $(FUZZ_SECONDS) $(TARGET)
 
@@ -106,6 +115,11 @@ bench-compare:
 	@$(MAKE) --no-print-directory build >&2
 	@JOBS=$(JOBS) bench/compare/setup.sh >&2
 	@bench/compare/compare.py $(COMPARE)
+
+# Only the table goes to standard output. Needs nothing beyond Python's own library.
+bench-server:
+	@$(MAKE) --no-print-directory build >&2
+	@CONTINUO_BINARY=build/continuo python3 bench/server_load.py $(LOAD)
 
 format:
 	@clang-format -i $(SOURCES)

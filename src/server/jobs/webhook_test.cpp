@@ -58,14 +58,14 @@ class Listener {
         text.append(bytes, static_cast<std::size_t>(count));
       }
       const std::string answer = i < answers_.size() ? answers_[i] : "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
-      if (answer != "silence") {
-        EXPECT_EQ(::write(peer, answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
-      }
       {
         const std::lock_guard lock(mutex_);
         got_.push_back(text);
       }
       changed_.notify_all();
+      if (answer != "silence") {
+        EXPECT_EQ(::write(peer, answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+      }
       if (answer == "silence") {
         while (::read(peer, bytes, sizeof(bytes)) > 0) {
         }

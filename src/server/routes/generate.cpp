@@ -124,6 +124,7 @@ Task<void> GenerateRoutes::huggingface(Exchange& exchange) {
     answer =
         json_response(200, nlohmann::json{{"audio", base64(sound)}, {"sampling_rate", piece->rendition->sample_rate()}}.dump());
     for (auto& header : piece_headers(*piece->job.job())) answer.headers.push_back(std::move(header));
+    co_await until_ended(piece->job.job(), exchange);
     piece->job.keep();
   } else {
     answer = error_response(job_error(*piece->job.job()));

@@ -82,6 +82,7 @@ Task<void> SpeechRoutes::send_events(Exchange& exchange, StreamedPiece& piece) {
   std::string last;
   if (piece.rendition->state() == Rendition::State::complete) {
     last = event("speech.audio.done", {{"usage", usage(parts_, *piece.job.job())}});
+    co_await until_ended(piece.job.job(), exchange);
     piece.job.keep();
   } else {
     last = event("speech.audio.error", nlohmann::json::parse(error_body(job_error(*piece.job.job()))));

@@ -14,7 +14,8 @@ namespace continuo::server {
 
 namespace {
 
-constexpr auto long_enough = std::chrono::hours(1);  // wakes come from elsewhere
+constexpr auto long_enough = std::chrono::hours(1);    // wakes come from elsewhere
+constexpr auto bookkeeping = std::chrono::seconds(2);  // that a piece may need at its end
 
 bool ended(const Job& job) { return job.state() != JobState::queued && job.state() != JobState::running; }
 
@@ -124,6 +125,14 @@ Headers sound_headers(const Rendition& rendition) {
   return headers;
 }
 
+Task<void> until_ended(std::shared_ptr<Job> job, const Exchange& exchange) {
+  Wake wake(co_await boost::asio::this_coro::executor);
+  job->changed().add(wake);
+  const auto last = std::chrono::steady_clock::now() + bookkeeping;
+  while (!ended(*job) && !exchange.gone() && std::chrono::steady_clock::now() < last)
+    co_await wake.wait(std::chrono::milliseconds(50));
+}
+
 Task<void> stream_body(const Parts& parts, Exchange& exchange, StreamedPiece& piece) {
   const StreamCount counted(parts);
   const auto io = co_await boost::asio::this_coro::executor;
@@ -139,11 +148,14 @@ Task<void> stream_body(const Parts& parts, Exchange& exchange, StreamedPiece& pi
     std::string bytes = co_await next_bytes(parts, piece.rendition, offset, stream_piece_bytes, wake, exchange);
     if (bytes.empty()) break;
     offset += static_cast<std::int64_t>(bytes.size());
+    // Who has all of the sound finds that the piece is finished.
+    if (offset == rendition.whole_size()) co_await until_ended(piece.job.job(), exchange);
     there = co_await exchange.write(std::move(bytes));
     // The client may hang up now, before the piece is through with its bookkeeping.
     if (offset == rendition.whole_size()) break;
   }
   const bool whole = offset == rendition.whole_size();
+  if (whole && there) co_await until_ended(piece.job.job(), exchange);
   if (whole) piece.job.keep();
   if (there && whole) {
     co_await exchange.end();

@@ -68,6 +68,9 @@ Task<std::string> read_bytes(const Parts& parts, std::shared_ptr<Rendition> rend
 /// What a rendition's bytes are, as headers.
 Headers sound_headers(const Rendition& rendition);
 
+/// Waits, but not long, until a job whose sound is complete has ended.
+Task<void> until_ended(std::shared_ptr<Job> job, const Exchange& exchange);
+
 /// The whole answer: head, bytes as they come, end; a body cut off if the piece fails on the way.
 Task<void> stream_body(const Parts& parts, Exchange& exchange, StreamedPiece& piece);
 
