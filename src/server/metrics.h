@@ -1,4 +1,4 @@
-// Numbers for Prometheus, in its text format (docs/http.md lists them): what the server counts as it happens, and what it asks
+// Numbers for Prometheus, in its text format (docs/deploy.md lists them): what the server counts as it happens, and what it asks
 // the engines and the system when somebody looks.
 //
 // Times are of monotonic clocks. No label takes what a client sends: values are the server's own words, and even of these only so

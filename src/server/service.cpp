@@ -303,9 +303,11 @@ Task<void> Service::State::start(engine::EngineOptions engine) {
   ended = co_await pool->run(std::move(load));
   if (!ended) {
     log->error("a model could not be loaded", {{"error", ended.error().message}});
-    io.stop();
+    // As at any other end, so that nothing outlives what it needs.
+    if (!stopping) asio::co_spawn(io, stop(), asio::detached);
     co_return;
   }
+  if (stopping) co_return;
   models->publish();
   // An index that is there is loaded. To make one costs some 250 fingerprints, so that waits until somebody asks for it.
   if (std::filesystem::exists(std::filesystem::path(options.data_folder) / library::prompt_index_file)) prompts->start();

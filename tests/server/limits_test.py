@@ -10,13 +10,17 @@ def test_queue_full(serve):
     running = server.started(duration=300)
     waiting = [server.submit(duration=0.1) for _ in range(2)]
     assert [server.job(job)["place"] for job in waiting] == [0, 1]
+    # Step times are learned from steps, so the first figures are rough.
+    eventually(lambda: server.job(running)["progress"] > 0.1, "it has learned how long a step takes")
     for path, body in [("/v1/jobs", ASK), ("/v1/audio/speech", {"input": "x", "duration": 0.1}), ("/generate", ASK),
                        ("/v1/huggingface/text-to-audio", {"inputs": "x"}), ("/v1/batches", {"prompts": ["x"], "duration": 0.1})]:
+        before = server.job(running)["eta_seconds"]
         answer = server.post(path, body, status=None)
         error = error_of(answer, 429, "queue_full")
         assert "queue full" in error["message"]
-        # The remaining work is known: the running piece has to end first, which takes a while.
-        assert int(answer.headers["retry-after"]) == pytest.approx(server.job(running)["eta_seconds"], rel=0.5, abs=5)
+        # The remaining work is known: the running piece has to end first, which takes a while. How fast the machine is changes meanwhile.
+        around = (before, server.job(running)["eta_seconds"])
+        assert min(around) / 2 - 2 <= int(answer.headers["retry-after"]) <= 2 * max(around) + 2
     server.cancel(running)
     for job in waiting:
         server.finished(job)
@@ -147,6 +151,24 @@ def test_connections():
             with server.raw(request_bytes("GET", "/health", Connection="close")) as connection:
                 return first_bytes(connection) == b"HTTP/1.1 200"
         eventually(answered, "there is room again")
+
+
+def test_bodies_that_are_announced_and_never_come_take_nothing_from_others(serve):
+    server = serve()
+    silent = [server.raw(f"POST /v1/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: {64 << 20}\r\n\r\n".encode()) for _ in range(8)]
+    server.make(duration=0.1)
+    for connection in silent:
+        connection.close()
+
+
+def test_live_rows(serve):
+    server = serve("--max-rows", 2)
+    with server.socket("/v1/live") as first, server.socket("/v1/live") as second:
+        first.say("start", prompt="x")
+        first.until("started")
+        first.sounded(1000)
+        second.say("start", prompt="x")
+        assert second.until_error()["status"] == 429
 
 
 def test_connections_of_one_client():

@@ -44,6 +44,14 @@ def test_with_nothing_to_do(server_of, number):
     assert server.wait(20) == 0
 
 
+def test_an_idle_socket_does_not_hold_it_up(server_of):
+    server = server_of()
+    with server.socket("/v1/stream") as idle:  # says nothing at all
+        server.signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+        idle.closed()
+
+
 def test_running_jobs_have_their_grace(server_of, music):
     server = server_of("--grace", 120)
     job = server.started(duration=3.0, seed=5)

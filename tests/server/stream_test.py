@@ -2,6 +2,7 @@
 import os
 import re
 import subprocess
+import time
 
 import pytest
 from support import ENDS, PATIENCE, PROMPT, RATE, ROOT, environment, error_of, eventually, serving, wav_of
@@ -83,6 +84,24 @@ def test_broken_connection_is_resumed(server):
         assert ready["offset"] == 20000 and ready["token"] == token
         again.until("done")
     assert first + again.sound == whole(server, duration=3.0)
+
+
+def test_a_take_over_outlives_the_time_of_the_one_before(serve):
+    """The old connection is not missed yet when the client is back; its end must not end the piece."""
+    server = serve("--resume-timeout", "0.3")
+    with server.socket("/v1/stream") as first, server.socket("/v1/stream") as second:
+        first.say("start", **{**START, "duration": 120.0}, window=16384)
+        ready = first.until("ready")
+        first.sounded(16384)
+        second.say("resume", token=ready["token"], offset=0)
+        second.until("ready")
+        first.closed()
+        second.sounded(16384)
+        time.sleep(1.0)  # three times what a piece without a listener is kept
+        second.say("ping", id="still there")
+        second.until("pong")
+        assert server.job(ready["job"])["state"] in ("running", "finished")
+        second.say("cancel")
 
 
 def test_resumed_from_the_start_and_after_the_end(server):

@@ -261,16 +261,13 @@ Task<bool> serve_request(const std::shared_ptr<Session>& session, const std::str
   }
 
   BodyShare share(context);
+  bool crowded = false;
   const auto announced = parser->content_length();
   const bool has_body = parser->chunked() || announced.value_or(0) > 0;
   if (admission.route != nullptr && has_body) {
     if (announced && *announced > static_cast<std::uint64_t>(admission.body_bytes)) {
       admission.refusal =
           gate.error(413, fmt::format("the body has {} bytes; at most {} are taken here", *announced, admission.body_bytes));
-      admission.route = nullptr;
-    } else if (!share.take(announced ? static_cast<std::int64_t>(*announced) : admission.body_bytes)) {
-      admission.refusal = gate.error(503, "too many large requests are being received; try again in a moment");
-      admission.refusal.headers.emplace_back("Retry-After", "5");
       admission.route = nullptr;
     }
   }
@@ -283,10 +280,22 @@ Task<bool> serve_request(const std::shared_ptr<Session>& session, const std::str
     {
       const Deadline deadline(*session,
                               context.limits.body_seconds + static_cast<double>(announced.value_or(0)) / slowest_upload);
-      co_await http::async_read(session->socket, session->buffer, *parser, asio::redirect_error(asio::use_awaitable, error));
+      parser->eager(true);
+      // Counted as it arrives: who announces much and sends nothing takes nothing from others.
+      for (std::size_t counted = 0; !error && !parser->is_done() && !crowded;) {
+        co_await http::async_read_some(session->socket, session->buffer, *parser,
+                                       asio::redirect_error(asio::use_awaitable, error));
+        const std::size_t arrived = parser->get().body().size();
+        crowded = !share.take(static_cast<std::int64_t>(arrived - counted));
+        counted = arrived;
+      }
       late = deadline.over();
     }
-    if (error == http::error::body_limit) {
+    if (crowded) {
+      admission.refusal = gate.error(503, "too many large requests are being received; try again in a moment");
+      admission.refusal.headers.emplace_back("Retry-After", "5");
+      admission.route = nullptr;
+    } else if (error == http::error::body_limit) {
       admission.refusal = gate.error(413, fmt::format("the body is larger than {} bytes", admission.body_bytes));
       admission.route = nullptr;
     } else if (error && late) {

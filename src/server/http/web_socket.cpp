@@ -16,9 +16,13 @@ constexpr std::size_t most_message_bytes = std::size_t{64} << 10;
 
 class BeastWebSocket final : public WebSocket {
  public:
-  explicit BeastWebSocket(std::shared_ptr<Session> session)
-      : session_(std::move(session)), stream_(std::move(session_->socket)) {}
-  ~BeastWebSocket() override { close_socket(); }
+  explicit BeastWebSocket(std::shared_ptr<Session> session) : session_(std::move(session)), stream_(std::move(session_->socket)) {
+    session_->cut_upgraded = [this] { close_socket(); };
+  }
+  ~BeastWebSocket() override {
+    session_->cut_upgraded = {};
+    close_socket();
+  }
 
   Task<bool> accept(const beast::http::request<beast::http::string_body>& request, const std::string& protocol,
                     const Headers& extra) {

@@ -51,6 +51,7 @@ void Table::tell_held() {
   if (held_.empty()) return;
   // Rows are to this line what pages are to the engine's: who ends gives back, the first in line takes.
   std::vector<engine::Load> running, waiting;
+  std::vector<std::optional<double>> known;  // of those that run, what their engines say
   int in_engines = 0;
   const double now = parts_.clock.steady();
   for (const Live& job : active_) {
@@ -60,6 +61,7 @@ void Table::tell_held() {
       const double left = 1.0 - job->takes()[i].made_seconds / std::max(job->whole_seconds(), 1e-9);
       const int steps = std::max(1, static_cast<int>(std::lround(left * job->frames)));
       running.push_back({running.size() + 1, job->rows, steps, job->rows});
+      known.push_back(job->runs[i].eta ? std::optional(job->runs[i].remaining(now)) : std::nullopt);
     }
   }
   engine::StepTimes times;
@@ -73,12 +75,18 @@ void Table::tell_held() {
   }
   const std::vector<double> ends =
       engine::finish_times(running, waiting, parts_.limits.rows - rows_used_, parts_.limits.rows, times);
+  // Steps are not all that takes time (the codec, other models): the engines know of those that run how long they really take.
+  double scale = 0.0;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    if (known[i] && ends[i] > 0.0) scale = std::max(scale, *known[i] / ends[i]);
+  }
+  if (scale <= 0.0) scale = 1.0;
   std::vector<Live> told;
   for (std::size_t i = 0; i < held_.size(); ++i) {
     TakeRun& run = held_[i].job->runs[held_[i].take];
     run.placed = true;
     run.place = in_engines + static_cast<int>(i);
-    run.eta = ends[running.size() + i];
+    run.eta = scale * ends[running.size() + i];
     run.eta_at = now;
     told.push_back(held_[i].job);
   }

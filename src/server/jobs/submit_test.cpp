@@ -77,7 +77,7 @@ TEST(Submit, TheQueueIsBoundedAndSaysWhenToComeBack) {
     waiting.push_back(bench.accepted(bench.spec()));
     bench.engine.pieces.back()->queue(i, 20.0 + 10.0 * i);
   }
-  ASSERT_TRUE(bench.run_until([&] { return waiting[1]->place() == 1; }));
+  ASSERT_TRUE(bench.run_until([&] { return waiting[1]->place() == 1 && running->eta_seconds() > 0.0; }));
   bench.now += 2.0;
   auto refused = bench.submit(bench.spec());
   ASSERT_FALSE(refused);

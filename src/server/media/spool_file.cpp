@@ -23,6 +23,12 @@ tl::unexpected<Error> cannot(const char* what, int error) {
 }  // namespace
 
 Result<std::unique_ptr<SpoolFile>> SpoolFile::create(const std::string& folder) {
+#if defined(O_TMPFILE)
+  // Without a name from the beginning, where the file system knows how.
+  if (const int nameless = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); nameless >= 0) {
+    return std::unique_ptr<SpoolFile>(new SpoolFile(nameless));
+  }
+#endif
   std::string path = folder + "/rendition-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) return cannot("kept", errno);

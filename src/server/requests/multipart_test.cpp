@@ -16,7 +16,8 @@ const std::string head =
     "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\nContent-Type: audio/wav\r\n\r\n";
 
 TEST(MultipartTest, FindsTheFile) {
-  const auto part = file_part(head + "RIFF\0\r\n--x\r\n"s + "\r\n--B--\r\n", "B");
+  const std::string body = head + "RIFF\0\r\n--x\r\n"s + "\r\n--B--\r\n";  // the parts refer to it
+  const auto part = file_part(body, "B");
   ASSERT_TRUE(part.has_value()) << part.error().message;
   EXPECT_EQ(part->name, "file");
   EXPECT_EQ(part->file_name, "a.wav");

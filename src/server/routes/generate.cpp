@@ -120,7 +120,7 @@ Task<void> GenerateRoutes::huggingface(Exchange& exchange) {
   }
   if (exchange.gone()) co_return;
   HttpResponse answer;
-  if (piece->rendition->state() == Rendition::State::complete) {
+  if (static_cast<std::int64_t>(sound.size()) == piece->rendition->whole_size()) {
     answer =
         json_response(200, nlohmann::json{{"audio", base64(sound)}, {"sampling_rate", piece->rendition->sample_rate()}}.dump());
     for (auto& header : piece_headers(*piece->job.job())) answer.headers.push_back(std::move(header));

@@ -99,6 +99,7 @@ Task<void> get_events(RoutesOfJobs routes, Exchange& exchange) {
   }
   Headers headers{{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
   if (!co_await exchange.begin(200, std::move(headers), std::nullopt)) co_return;
+  if (exchange.request().method == "HEAD") co_return co_await exchange.end();
   Wake wake(routes->io);
   job->changed().add(wake);
   exchange.watch(wake);

@@ -1,5 +1,6 @@
 #include "server/routes/live.h"
 
+#include <fmt/format.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -39,6 +40,8 @@ struct LiveRoutes::Piece {
   std::string kept;
   std::int64_t kept_from = 0, sent = 0, acknowledged = 0;
   std::optional<ApiError> ending;
+  bool cancelled = false;                                                          // by its own client
+  std::chrono::steady_clock::time_point taken = std::chrono::steady_clock::now();  // when its listener took something last
   std::optional<engine::Started> started;
   std::optional<engine::Queued> queued;
   Wakes changed;
@@ -186,6 +189,13 @@ Parsed<std::shared_ptr<LiveRoutes::Piece>> LiveRoutes::submit(StartMessage messa
   if (status.waiting >= parts_.options.limits.queue) {
     return refuse(429, "queue_full", {}, "queue full: as many pieces wait as may; try again in a moment");
   }
+  // Its rows are held for as long as it plays; the job table counts its own the same way.
+  const int rows = message.spec.request.guidance == 1.0F ? 1 : 2;
+  const int most_rows = parts_.options.limits.rows;
+  if (most_rows > 0 && status.rows + rows > most_rows) {
+    return refuse(429, "queue_full", {},
+                  fmt::format("all of the {} rows that may run at once are taken; try again later", most_rows));
+  }
   auto piece = std::make_shared<Piece>();
   piece->token = random_id();
   piece->client = message.spec.client;
@@ -243,6 +253,7 @@ Task<void> LiveRoutes::hear(SocketLink& link, Piece& piece) {
         if (ack->offset > piece.sent) {
           error = ApiError{422, "the offset is beyond what was sent", "offset", "out_of_range"};
         } else {
+          if (ack->offset > piece.acknowledged) piece.taken = std::chrono::steady_clock::now();
           piece.acknowledged = std::max(piece.acknowledged, ack->offset);
         }
       } else if (auto* change = std::get_if<ChangeMessage>(&control)) {
@@ -256,6 +267,7 @@ Task<void> LiveRoutes::hear(SocketLink& link, Piece& piece) {
         }
       } else if (std::holds_alternative<CancelMessage>(control)) {
         piece.job->cancel();
+        piece.cancelled = true;
         piece.ending = ApiError{409, "cancelled", {}, "cancelled"};
       } else if (const auto* ping = std::get_if<PingMessage>(&control)) {
         std::string pong = pong_message(ping->id);
@@ -274,15 +286,23 @@ Task<void> LiveRoutes::hear(SocketLink& link, Piece& piece) {
 Task<void> LiveRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<Piece> piece) {
   const StreamCount counted(parts_);
   piece->listener = link;
-  ++piece->turn;
+  // Whoever resumes takes the piece over, and what this listener was doing must not touch it any more.
+  const std::int64_t turn = ++piece->turn;
   piece->start_clock();
   Wake& wake = link->wake();
   piece->changed.add(wake);
   std::string hello = ready(*piece);
   co_await link->say(std::move(hello));
-  while (!link->gone() && !piece->ending) {
+  while (!link->gone() && !piece->ending && piece->turn == turn) {
     co_await hear(*link, *piece);
+    if (piece->turn != turn) break;
     const bool paused = (piece->sound.window > 0 && piece->sent - piece->acknowledged >= piece->sound.window);
+    // A listener that takes nothing holds rows that others wait for.
+    if (!paused) piece->taken = std::chrono::steady_clock::now();
+    if (std::chrono::steady_clock::now() - piece->taken > std::chrono::duration<double>(parts_.options.limits.resume_seconds)) {
+      piece->ending = ApiError{408, "nothing was acknowledged for too long", "ack", "timeout"};
+      break;
+    }
     const bool early = piece->sent >= piece->due();
     if (!paused && !early) piece->poll();
     if (const auto queued = std::exchange(piece->queued, std::nullopt)) {
@@ -293,7 +313,7 @@ Task<void> LiveRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<Pi
       std::string text = started_message(started->realtime);
       co_await link->say(std::move(text));
     }
-    if (piece->ending) break;
+    if (piece->ending || piece->turn != turn) break;
     std::int64_t most = std::min<std::int64_t>(piece->made() - piece->sent, stream_piece_bytes);
     if (piece->sound.window > 0) most = std::min(most, piece->sound.window - (piece->sent - piece->acknowledged));
     if (early) most = 0;
@@ -304,18 +324,20 @@ Task<void> LiveRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<Pi
       co_await link->send(std::move(bytes));
       piece->trim();
     } else {
-      const std::chrono::steady_clock::duration at_most = early ? std::chrono::steady_clock::duration(pace) : long_enough;
+      std::chrono::steady_clock::duration at_most = long_enough;
+      if (early) at_most = pace;
+      if (paused) at_most = std::chrono::seconds(1);
       co_await wake.wait(at_most);
     }
   }
   piece->changed.remove(wake);
-  if (!piece->ending) {
-    leave(piece);
+  if (!piece->ending || piece->turn != turn) {
+    leave(piece, turn);
     co_return;
   }
   pieces_.erase(piece->token);
   piece->job->cancel();
-  if (piece->ending->code == "cancelled") {  // by its own client
+  if (piece->cancelled) {
     std::string text = done_message(piece->sent, static_cast<double>(piece->sent) / static_cast<double>(piece->bytes_a_second()));
     co_await link->say(std::move(text));
     std::string reason = "done";
@@ -326,21 +348,21 @@ Task<void> LiveRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<Pi
   }
 }
 
-void LiveRoutes::leave(std::shared_ptr<Piece> piece) {
-  auto body = [](LiveRoutes* self, std::shared_ptr<Piece> left, std::int64_t turn) -> Task<void> {
+void LiveRoutes::leave(std::shared_ptr<Piece> piece, std::int64_t turn) {
+  auto body = [](LiveRoutes* self, std::shared_ptr<Piece> left, std::int64_t then) -> Task<void> {
     const auto executor = co_await boost::asio::this_coro::executor;
     Wake wake(executor);
     left->changed.add(wake);
     const auto until = std::chrono::steady_clock::now() +
                        std::chrono::milliseconds(static_cast<std::int64_t>(self->parts_.options.limits.resume_seconds * 1000));
-    while (std::chrono::steady_clock::now() < until && left->turn == turn && !left->ending) {
+    while (std::chrono::steady_clock::now() < until && left->turn == then && !left->ending) {
       co_await wake.wait(until - std::chrono::steady_clock::now());
     }
-    if (left->turn != turn) co_return;  // somebody came back
+    if (left->turn != then) co_return;  // somebody came back
     left->job->cancel();
     self->pieces_.erase(left->token);
   };
-  boost::asio::co_spawn(parts_.io, body(this, piece, piece->turn), boost::asio::detached);
+  boost::asio::co_spawn(parts_.io, body(this, piece, turn), boost::asio::detached);
 }
 
 }  // namespace continuo::server

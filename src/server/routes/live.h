@@ -32,7 +32,7 @@ class LiveRoutes {
   Parsed<std::shared_ptr<Piece>> submit(StartMessage message);
   Task<void> play(std::shared_ptr<SocketLink> link, std::shared_ptr<Piece> piece);
   Task<void> hear(SocketLink& link, Piece& piece);
-  void leave(std::shared_ptr<Piece> piece);
+  void leave(std::shared_ptr<Piece> piece, std::int64_t turn);
   std::string ready(const Piece& piece) const;
 
   const Parts& parts_;

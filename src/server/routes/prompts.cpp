@@ -1,5 +1,5 @@
-#include "server/requests/audio_query.h"
 #include "server/requests/json.h"
+#include "server/requests/query.h"
 #include "server/routes/take_json.h"
 #include "server/routes/takes.h"
 

@@ -80,7 +80,7 @@ Task<void> SpeechRoutes::send_events(Exchange& exchange, StreamedPiece& piece) {
   }
   if (!there) co_return;
   std::string last;
-  if (piece.rendition->state() == Rendition::State::complete) {
+  if (offset == piece.rendition->whole_size()) {
     last = event("speech.audio.done", {{"usage", usage(parts_, *piece.job.job())}});
     co_await until_ended(piece.job.job(), exchange);
     piece.job.keep();

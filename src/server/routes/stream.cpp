@@ -147,7 +147,8 @@ Task<void> StreamRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<
   const auto io = co_await boost::asio::this_coro::executor;
   const StreamCount counted(parts_);
   piece->listener = link;
-  ++piece->turn;
+  // Whoever resumes takes the piece over, and what this listener was doing must not touch it any more.
+  const std::int64_t turn = ++piece->turn;
   Wake& wake = link->wake();
   piece->job->changed().add(wake);
   std::optional<Following> following;
@@ -155,7 +156,7 @@ Task<void> StreamRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<
   std::int64_t heard_event = 0;
 
   bool done = false;
-  while (!link->gone() && !done) {
+  while (!link->gone() && !done && piece->turn == turn) {
     bool paused = false;
     const bool going_on = co_await hear(*link, *piece, paused);
     if (!going_on) {
@@ -194,6 +195,13 @@ Task<void> StreamRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<
       if (piece->sound.window > 0) most = std::min(most, piece->sound.window - (piece->sent - piece->acknowledged));
       std::string bytes =
           co_await read_bytes(parts_, piece->rendition, piece->header + piece->sent, static_cast<std::size_t>(most));
+      if (piece->turn != turn) break;
+      if (bytes.empty()) {  // a disk that cannot be read
+        parts_.jobs.cancel(piece->job->id());
+        ApiError error{500, "the sound could not be read", {}, "internal"};
+        co_await link->fail(std::move(error));
+        break;
+      }
       piece->sent += static_cast<std::int64_t>(bytes.size());
       co_await link->send(std::move(bytes));
       continue;
@@ -214,19 +222,19 @@ Task<void> StreamRoutes::play(std::shared_ptr<SocketLink> link, std::shared_ptr<
   }
   piece->job->changed().remove(wake);
   // Also at the end: the last bytes may not have arrived.
-  leave(piece);
+  leave(piece, turn);
 }
 
-void StreamRoutes::leave(std::shared_ptr<Piece> piece) {
-  auto body = [](StreamRoutes* self, std::shared_ptr<Piece> left, std::int64_t turn) -> Task<void> {
+void StreamRoutes::leave(std::shared_ptr<Piece> piece, std::int64_t turn) {
+  auto body = [](StreamRoutes* self, std::shared_ptr<Piece> left, std::int64_t then) -> Task<void> {
     const auto executor = co_await boost::asio::this_coro::executor;
     Wake wake(executor);
     co_await wake.wait(std::chrono::milliseconds(static_cast<std::int64_t>(self->parts_.options.limits.resume_seconds * 1000)));
-    if (left->turn != turn) co_return;  // somebody came back
+    if (left->turn != then) co_return;  // somebody came back
     self->parts_.jobs.cancel(left->job->id());
     self->pieces_.erase(left->token);
   };
-  boost::asio::co_spawn(parts_.io, body(this, piece, piece->turn), boost::asio::detached);
+  boost::asio::co_spawn(parts_.io, body(this, piece, turn), boost::asio::detached);
 }
 
 }  // namespace continuo::server

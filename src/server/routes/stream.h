@@ -27,7 +27,7 @@ class StreamRoutes {
   /// False: the client is done with it.
   Task<bool> hear(SocketLink& link, Piece& piece, bool& paused);
   /// Lets a piece go that nobody listens to, unless somebody comes back for it in time.
-  void leave(std::shared_ptr<Piece> piece);
+  void leave(std::shared_ptr<Piece> piece, std::int64_t turn);
 
   const Parts& parts_;
   std::map<std::string, std::shared_ptr<Piece>> pieces_;  // by token

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "server/requests/audio_query.h"
 #include "server/requests/json.h"
+#include "server/requests/query.h"
 #include "server/routes/take_json.h"
 
 namespace continuo::server {

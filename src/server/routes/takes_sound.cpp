@@ -1,7 +1,7 @@
 // The sound of takes. Nothing that a client sends becomes a path: the library says where a take's sound lies.
+#include "server/media/rendition_query.h"
 #include "server/media/serve.h"
-#include "server/requests/audio_query.h"
-#include "server/requests/json.h"
+#include "server/requests/error_response.h"
 #include "server/routes/take_json.h"
 #include "server/routes/takes.h"
 
@@ -27,44 +27,49 @@ Result<Found> find(const library::TakeLibrary& takes, const std::string& id) {
 
 Task<void> TakesRoutes::audio(Exchange& exchange) {
   struct Made {
-    Parsed<AudioQuery> query;
     std::shared_ptr<Rendition> rendition;
     std::string name;
   };
   const HttpRequest& request = exchange.request();
-  const std::string id = captured(request, "id"), extension = captured(request, "ext");
+  const std::string id = captured(request, "id");
+  auto format = parse_rendition_query(captured(request, "ext"), request.query, RenditionFormat(), {"download"});
+  if (!format) co_return co_await exchange.send(error_response(format.error()));
+  const auto download = query_flag(request.query, "download");
+  if (!download) co_return co_await exchange.send(error_response(download.error()));
+  format->whole = true;  // all of it is there
   auto work = [&]() -> Result<Made> {
     CONTINUO_TRY(const Found found, find(parts_.takes, id));
+    CONTINUO_CHECK(check_rendition(*format, found.recording->shape()));
     Made made;
-    const Recording::Shape& shape = found.recording->shape();
-    made.query = read_audio_query(request.query, extension, shape.sample_rate, false);
-    if (!made.query) return made;
-    CONTINUO_CHECK(check_rendition(made.query->format, shape));
-    CONTINUO_TRY(made.rendition, parts_.renditions.of(id, found.recording, made.query->format));
+    CONTINUO_TRY(made.rendition, parts_.renditions.of(id, found.recording, *format));
     made.name = found.take.title.empty() ? found.take.prompt : found.take.title;
     return made;
   };
   const auto made = co_await parts_.pool.run(std::move(work));
   if (!made) co_return co_await exchange.send(error_answer(made.error()));
-  if (!made->query) co_return co_await exchange.send(error_response(made->query.error()));
   ServeOptions options;
   options.take = id;
-  options.name = made->name.substr(0, 100);
-  options.download = made->query->download;
+  std::size_t end = std::min<std::size_t>(made->name.size(), 100);
+  while (end > 0 && end < made->name.size() && (static_cast<unsigned char>(made->name[end]) & 0xC0U) == 0x80U)
+    --end;  // whole characters
+  options.name = made->name.substr(0, end);
+  options.download = download->value_or(false);
   co_await serve_rendition(exchange, parts_.pool, made->rendition, std::move(options));
 }
 
 Task<void> TakesRoutes::peaks(Exchange& exchange) {
   const HttpRequest& request = exchange.request();
-  const nlohmann::json object = query_object(request.query, {});
-  Fields fields(object);
-  const int bins = static_cast<int>(fields.integer("bins", 1, max_peak_bins).value_or(usual_bins));
-  const bool by_channel = fields.flag("channels").value_or(false);
-  if (const auto done = fields.finish(); !done) co_return co_await exchange.send(error_response(done.error()));
+  const auto known = check_query(request.query, {"bins", "by_channel"});
+  if (!known) co_return co_await exchange.send(error_response(known.error()));
+  const auto bins = query_integer(request.query, "bins", 1, max_peak_bins);
+  if (!bins) co_return co_await exchange.send(error_response(bins.error()));
+  const auto by_channel = query_flag(request.query, "by_channel");
+  if (!by_channel) co_return co_await exchange.send(error_response(by_channel.error()));
   const std::string id = captured(request, "id");
   auto work = [&]() -> Result<std::string> {
     CONTINUO_TRY(const Found found, find(parts_.takes, id));
-    CONTINUO_TRY(const Peaks peaks, parts_.peaks.of(id, found.recording, bins, by_channel));
+    const int count = static_cast<int>(bins->value_or(usual_bins));
+    CONTINUO_TRY(const Peaks peaks, parts_.peaks.of(id, found.recording, count, by_channel->value_or(false)));
     return write_peaks(peaks);
   };
   auto text = co_await parts_.pool.run(std::move(work));
