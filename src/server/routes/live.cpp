@@ -18,7 +18,6 @@ namespace {
 
 constexpr auto long_enough = std::chrono::hours(1);  // wakes come from elsewhere
 constexpr auto pace = std::chrono::milliseconds(20);
-constexpr auto first_message_within = std::chrono::seconds(10);
 // Both small, so that a change is heard soon: what is ahead of the listener when it comes is still the music as it was.
 constexpr double ahead_seconds = 0.5;     // that the engine makes of what nobody took yet
 constexpr double lead_seconds = 0.75;     // that a listener is sent before it is due, against a jittery network
@@ -147,17 +146,15 @@ Task<void> LiveRoutes::live(Exchange& exchange) {
 }
 
 Task<std::shared_ptr<LiveRoutes::Piece>> LiveRoutes::begin(SocketLink& link, const HttpRequest& request) {
-  auto message = co_await link.next(first_message_within);
+  auto message = co_await link.first();
   std::optional<ApiError> error;
-  if (!message) {
-    error = ApiError{408, "the first message, start or resume, did not come in time", {}, "timeout"};
-  } else if (auto* refused = std::get_if<ApiError>(&*message)) {
+  if (auto* refused = std::get_if<ApiError>(&message)) {
     error = std::move(*refused);
-  } else if (auto* start = std::get_if<StartMessage>(&std::get<ControlMessage>(*message))) {
+  } else if (auto* start = std::get_if<StartMessage>(&message)) {
     auto piece = submit(std::move(*start));
     if (piece) co_return std::move(*piece);
     error = std::move(piece.error());
-  } else if (const auto* resume = std::get_if<ResumeMessage>(&std::get<ControlMessage>(*message))) {
+  } else if (const auto* resume = std::get_if<ResumeMessage>(&message)) {
     const auto found = pieces_.find(resume->token);
     // Somebody else's token is as good as none.
     if (found == pieces_.end() || found->second->client != request.client) {
@@ -174,8 +171,6 @@ Task<std::shared_ptr<LiveRoutes::Piece>> LiveRoutes::begin(SocketLink& link, con
       piece->sent = piece->acknowledged = resume->offset;
       co_return piece;
     }
-  } else {
-    error = ApiError{400, "the first message must be start or resume", "type", "out_of_order"};
   }
   co_await link.fail(std::move(*error));
   co_return nullptr;

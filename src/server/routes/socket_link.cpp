@@ -10,6 +10,7 @@ namespace {
 
 // A client that sends more than this without being heard does not mean well.
 constexpr std::size_t most_messages = 256;
+constexpr auto first_message_within = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -62,6 +63,16 @@ Task<std::optional<SocketLink::Message>> SocketLink::next(std::chrono::steady_cl
     co_await wake_.wait(until - std::chrono::steady_clock::now());
   }
   co_return take();
+}
+
+Task<std::variant<StartMessage, ResumeMessage, ApiError>> SocketLink::first() {
+  auto message = co_await next(first_message_within);
+  if (!message) co_return ApiError{408, "the first message, start or resume, did not come in time", {}, "timeout"};
+  if (auto* refused = std::get_if<ApiError>(&*message)) co_return std::move(*refused);
+  auto& control = std::get<ControlMessage>(*message);
+  if (auto* start = std::get_if<StartMessage>(&control)) co_return std::move(*start);
+  if (auto* resume = std::get_if<ResumeMessage>(&control)) co_return std::move(*resume);
+  co_return ApiError{400, "the first message must be start or resume", "type", "out_of_order"};
 }
 
 Task<bool> SocketLink::say(std::string text) {

@@ -23,6 +23,8 @@ class SocketLink : public std::enable_shared_from_this<SocketLink> {
   /// The next message of the client; waits at most so long for it.
   Task<std::optional<Message>> next(std::chrono::steady_clock::duration at_most);
   std::optional<Message> take();
+  /// What a connection begins with: start or resume, or why it is neither.
+  Task<std::variant<StartMessage, ResumeMessage, ApiError>> first();
   bool gone() const { return gone_; }
   /// Set by messages and when the client goes; sources of the handler's own may be added to it.
   Wake& wake() { return wake_; }

@@ -17,7 +17,6 @@ namespace continuo::server {
 namespace {
 
 constexpr auto long_enough = std::chrono::hours(1);  // wakes come from elsewhere
-constexpr auto first_message_within = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -62,15 +61,13 @@ Task<void> StreamRoutes::stream(Exchange& exchange) {
 }
 
 Task<std::shared_ptr<StreamRoutes::Piece>> StreamRoutes::begin(SocketLink& link, const HttpRequest& request) {
-  auto message = co_await link.next(first_message_within);
+  auto message = co_await link.first();
   std::optional<ApiError> error;
-  if (!message) {
-    error = ApiError{408, "the first message, start or resume, did not come in time", {}, "timeout"};
-  } else if (auto* refused = std::get_if<ApiError>(&*message)) {
+  if (auto* refused = std::get_if<ApiError>(&message)) {
     error = std::move(*refused);
-  } else if (auto* start = std::get_if<StartMessage>(&std::get<ControlMessage>(*message))) {
+  } else if (auto* start = std::get_if<StartMessage>(&message)) {
     co_return co_await submit(link, std::move(*start));
-  } else if (const auto* resume = std::get_if<ResumeMessage>(&std::get<ControlMessage>(*message))) {
+  } else if (const auto* resume = std::get_if<ResumeMessage>(&message)) {
     const auto found = pieces_.find(resume->token);
     // Somebody else's token is as good as none.
     if (found == pieces_.end() || found->second->client != request.client) {
@@ -84,8 +81,6 @@ Task<std::shared_ptr<StreamRoutes::Piece>> StreamRoutes::begin(SocketLink& link,
       piece->sent = piece->acknowledged = resume->offset;
       co_return piece;
     }
-  } else {
-    error = ApiError{400, "the first message must be start or resume", "type", "out_of_order"};
   }
   co_await link.fail(std::move(*error));
   co_return nullptr;
